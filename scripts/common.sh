@@ -52,10 +52,21 @@ kernel_is_whole() {
         [ -d "$KERNELS/$1/lib/modules/$1/build/tools/objtool" ]
 }
 
-# Prints the newest complete kernel of a series ("6.1").
-whole_kernel() {
-    for folder in "$KERNELS/$1".*; do
+# Prints the kernels of a series ("6.1", or "6.1-rt" with PREEMPT_RT) that exist, complete or not.
+releases_of() {
+    for folder in "$KERNELS/${1%-rt}".*; do
         release=$(basename "$folder")
+        case $1,$release in
+        *-rt,*-rt-*) echo "$release" ;;
+        *-rt,* | *,*-rt-* | *'*') ;;
+        *) echo "$release" ;;
+        esac
+    done
+}
+
+# Prints the newest complete kernel of a series.
+whole_kernel() {
+    for release in $(releases_of "$1"); do
         if kernel_is_whole "$release"; then
             echo "$release"
         fi

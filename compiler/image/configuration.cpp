@@ -42,7 +42,6 @@ std::vector<std::string> misfits(const std::function<std::string(std::string_vie
         {"UNWINDER_FRAME_POINTER",
          "it unwinds stacks by frame pointers, which the code of scripts does not maintain"},
         {"UNWINDER_GUESS", "it cannot unwind stacks reliably, which return djprobes require"},
-        {"PREEMPT_RT", "the runtime has not been tested with threaded interrupts"},
     };
     std::vector<std::string> out;
     for (const Setting& setting : unknown)

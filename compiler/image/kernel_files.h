@@ -34,7 +34,8 @@ struct KernelFiles {
 std::vector<std::string> installed_releases();
 
 // Finds a kernel's files. `release` may be a full release, a prefix of an installed release ("6.1";
-// the newest of several), a folder (as for `-r /DIR`), or empty for the running kernel. Fails with
+// the newest of several, one for real time only if there is no other), a prefix and a flavour
+// ("6.1-rt": the newest release that begins with "6.1" and contains "-rt"), a folder (as for `-r /DIR`), or empty for the running kernel. Fails with
 // the nearest installed releases as a hint.
 Result<KernelFiles> find_kernel(std::string_view release);
 

@@ -181,6 +181,33 @@ bool has_prefix(const std::string& release, std::string_view prefix) {
             !isdigit(static_cast<unsigned char>(prefix.back())));
 }
 
+// Returns whether one of the words between a release's dashes is `flavour`.
+bool has_flavour(const std::string& release, std::string_view flavour) {
+    const std::string words = release + "-";
+    return words.find("-" + std::string(flavour) + "-") != std::string::npos;
+}
+
+// Returns the release that a prefix, or a prefix and a flavour, stand for; empty: none. A series
+// without a flavour stands for a kernel for real time only if there is no other.
+std::string release_of(std::string_view wanted, const std::vector<std::string>& installed) {
+    const auto first = [&](const auto& fits) {
+        auto match = std::find_if(installed.begin(), installed.end(), fits);
+        return match == installed.end() ? std::string() : *match;
+    };
+    std::string found = first([&](const std::string& each) {
+        return has_prefix(each, wanted) && !has_flavour(each, "rt");
+    });
+    if (found.empty())
+        found = first([&](const std::string& each) { return has_prefix(each, wanted); });
+    const size_t dash = wanted.rfind('-');
+    if (!found.empty() || dash == std::string_view::npos)
+        return found;
+    return first([&](const std::string& each) {
+        return has_prefix(each, wanted.substr(0, dash)) &&
+               has_flavour(each, wanted.substr(dash + 1));
+    });
+}
+
 } // namespace
 
 std::vector<std::string> installed_releases() {
@@ -212,10 +239,8 @@ Result<KernelFiles> find_kernel(std::string_view wanted) {
     if (release.empty()) {
         release = running_release();
     } else if (std::find(installed.begin(), installed.end(), release) == installed.end()) {
-        auto match = std::find_if(installed.begin(), installed.end(), [&](const std::string& each) {
-            return has_prefix(each, wanted);
-        });
-        if (match == installed.end()) {
+        const std::string match = release_of(wanted, installed);
+        if (match.empty()) {
             std::string hint = did_you_mean(release, installed);
             std::string list;
             for (const std::string& each : installed)
@@ -225,7 +250,7 @@ Result<KernelFiles> find_kernel(std::string_view wanted) {
             hint.append("installed: ").append(list);
             return Failure{"kernel '" + release + "' is not installed on this machine", hint};
         }
-        release = *match;
+        release = match;
     }
     std::string root = kernels_folder() + "/" + release;
     return files_of(release, exists(root) ? root : "");

@@ -147,8 +147,10 @@ static u32 who_runs(void)
 	owner = owner_of_code(instruction_pointer(regs));
 	if (owner == SEEN_NOBODY)
 		owner = owner_by_stack(regs);
-	/* A handler that disables interrupts releases its context before it enables them again. */
-	return owner != SEEN_NOBODY ? owner : owner_of_context(&contexts[in_serving_softirq()]);
+	/* A handler that disables interrupts releases its context before it enables them again.
+	 * With PREEMPT_RT softirqs are threads, and preempt_count() does not tell of them. */
+	level = preempt_count() & SOFTIRQ_OFFSET ? 1 : 0;
+	return owner != SEEN_NOBODY ? owner : owner_of_context(&contexts[level]);
 }
 
 static DJS_HANDLER_CODE void vote(struct account *account, u32 owner, u64 time)
@@ -254,9 +256,9 @@ static int start_here(unsigned int cpu)
 	struct sampler *sampler = per_cpu_ptr(samplers, cpu);
 
 #ifdef DJS_HAVE_HRTIMER_SETUP
-	hrtimer_setup(&sampler->timer, sample, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED);
+	hrtimer_setup(&sampler->timer, sample, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 #else
-	hrtimer_init(&sampler->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED);
+	hrtimer_init(&sampler->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	sampler->timer.function = sample;
 #endif
 	sampler->samples = 0;
@@ -264,7 +266,7 @@ static int start_here(unsigned int cpu)
 	sampler->in_handlers = 0;
 	sampler->sampled_at = djs_cycles();
 	sampler->own_seen = READ_ONCE(per_cpu(accounts, cpu).own);
-	hrtimer_start(&sampler->timer, ms_to_ktime(SAMPLE_MS), HRTIMER_MODE_REL_PINNED);
+	hrtimer_start(&sampler->timer, ms_to_ktime(SAMPLE_MS), HRTIMER_MODE_REL_PINNED_HARD);
 	return 0;
 }
 

@@ -63,14 +63,14 @@ static int attach_timer(struct djs_site_run *run)
 	}
 	timer->random = get_random_u64() | 1;
 #ifdef DJS_HAVE_HRTIMER_SETUP
-	hrtimer_setup(&timer->timer, timer_fire, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	hrtimer_setup(&timer->timer, timer_fire, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 #else
-	hrtimer_init(&timer->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	hrtimer_init(&timer->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 	timer->timer.function = timer_fire;
 #endif
 	run->data = timer;
 	run->armed = 1;
-	hrtimer_start(&timer->timer, ns_to_ktime(next_period(timer)), HRTIMER_MODE_REL);
+	hrtimer_start(&timer->timer, ns_to_ktime(next_period(timer)), HRTIMER_MODE_REL_HARD);
 	return 0;
 }
 

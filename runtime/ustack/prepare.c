@@ -173,7 +173,15 @@ static void prepare_current(void)
 
 static DJS_WORKS(prepare_current, preparations);
 /* For handlers, which may interrupt anything. Elsewhere works are allocated. */
-#define FEW_PREPARATIONS 16
+#define FEW_PREPARATIONS (IS_ENABLED(CONFIG_PREEMPT_RT) ? 128 : 16)
+
+/* With PREEMPT_RT the allocator sleeps, also for those who say that they must not. */
+static DJS_HANDLER_CODE int add_preparation(struct task_struct *task)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		return djs_works_add(&preparations, task);
+	return djs_works_add_new(&preparations, task, GFP_NOWAIT | __GFP_NOWARN);
+}
 
 static DJS_HANDLER_CODE bool note_due(struct task_struct *task)
 {
@@ -182,7 +190,7 @@ static DJS_HANDLER_CODE bool note_due(struct task_struct *task)
 
 static DJS_HANDLER_CODE void prepare_soon(struct task_struct *task)
 {
-	if (note_due(task) && djs_works_add_new(&preparations, task, GFP_NOWAIT | __GFP_NOWARN))
+	if (note_due(task) && add_preparation(task))
 		cmpxchg(due_of(task), task, NULL);
 }
 

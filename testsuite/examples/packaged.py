@@ -31,6 +31,8 @@ def names():
 def address_of(symbol, series):
     """Returns the address of a symbol of the test's kernel as linked, in hexadecimal; "0" if it is not known."""
     for path in glob.glob(f"{KERNELS}/{series}.*/usr/lib/debug/boot/vmlinux-*"):
+        if "-rt-" in path:
+            continue
         done = subprocess.run(["nm", path], capture_output=True, text=True, check=False)
         found = re.search(rf"^([0-9a-f]+) \w {re.escape(symbol)}$", done.stdout, re.MULTILINE)
         if found:

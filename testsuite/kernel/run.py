@@ -6,12 +6,13 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
 
     title: what it shows
     script:                 the script; or `file: NAME.stp`; a .meta runs the example with its name (--example)
-    prepare:                shell commands on the host, run before; $KERNEL, $T (an empty folder)
+    prepare:                shell commands on the host, run before; $KERNEL, $KERNEL_FOLDER (where it was unpacked to),
+                            $T (an empty folder)
     options: -v             further options of djstap ($T and $KERNEL are replaced, in command too)
     command: gtodbench -n 3 for -c
     run:                    instead of script, options and command: shell commands on the host, for
                             what is not one djstap ($DJSTAP is `djstap` with --guest, $GUEST its
-                            options; $T, $KERNEL, $SOURCES: the project's own folder)
+                            options; $T, $KERNEL, $KERNEL_FOLDER, $SOURCES: the project's own folder)
     status: 0               exit status
     output:                 expected standard output (see ../harness/matching.py)
     errors:                 expected standard error; without this field it may be anything
@@ -19,6 +20,8 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
                             what runs on 6.1 also runs on them, with scripts/test --nightly
     not-on-sanitized: why   it does not hold there: it is skipped, and the reason printed
     not-on-races: why       the same
+    not-on-rt: why          the same, on the kernels with PREEMPT_RT
+    not-on-newer: why       the same, on the kernels that are newer than those above
     nightly-on: 6.1         the kernels where only scripts/test --nightly runs it, because it takes long
     failing: 1              `run` only: how many of its runs of djstap end with a nonzero status; absent: none
     ends: lost              what the case does to its guests on purpose: lost, complained, emulator-died
@@ -34,6 +37,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     run.py --seed 7 …       $SEED is 7 (default: 1)
     run.py --parallel …     guests have four processors, each a thread of its own
     run.py --kernel sanitized CASE…        one of the debug kernels; races runs the `parallel` cases on four processors
+    run.py --kernel 6.1-rt CASE…   any other kernel that djstap finds by this name: scripts/kernels 6.1-rt fetches it
     run.py --list CASE…     prints a case's kernels, which of `preemptible`, `parallel` and `seeds` it has, and nightly-on-KERNEL
 
 The outcomes of guests and djstap's own status are read from its report ($DJSTAP_REPORT), whatever the case's shell
@@ -63,7 +67,7 @@ import matching  # noqa: E402
 
 KERNELS = ["6.1", "6.12"]
 DEBUG_KERNELS = ["sanitized", "races"]
-FIELDS = {"not-on-sanitized", "not-on-races",
+FIELDS = {"not-on-sanitized", "not-on-races", "not-on-rt", "not-on-newer",
           "title", "description", "keywords", "script", "file", "prepare", "options", "command", "run", "status",
           "output", "errors", "kernels", "failing", "ends", "nightly-on", "preemptible", "parallel", "seeds"}
 OTHER_RUNS = ("preemptible", "parallel", "seeds")
@@ -159,6 +163,27 @@ def debug_kernels_of(fields):
     return [kernel for kernel in DEBUG_KERNELS if kernel in kernels_of(fields) or "6.1" in kernels_of(fields)]
 
 
+def reason_to_skip(fields, kernel):
+    """Returns why a case does not hold on this kernel; None if it does."""
+    kinds = [kernel]
+    if kernel.endswith("-rt"):
+        kinds.append("rt")
+    if kernel.removesuffix("-rt") not in KERNELS + DEBUG_KERNELS:
+        kinds.append("newer")
+    return next((fields[f"not-on-{kind}"] for kind in kinds if f"not-on-{kind}" in fields), None)
+
+
+def kernel_folder_in(environment, name):
+    """Returns the folder of the newest kernel of this series below $DJSTAP_KERNELS, as djstap finds it: "6.1-rt" is one
+    with PREEMPT_RT, and "6.1" is not. Empty: the folder has none."""
+    folder = environment.get("DJSTAP_KERNELS") or "/var/lib/djstap/kernels"
+    series, real_time = name.removesuffix("-rt"), name.endswith("-rt")
+    releases = [each for each in os.listdir(folder) if each.startswith(series + ".") and ("-rt-" in each) == real_time] \
+        if os.path.isdir(folder) else []
+    numbers = {each: [int(number) for number in re.findall(r"\d+", each)] for each in releases}
+    return os.path.join(folder, max(releases, key=numbers.get)) if releases else ""
+
+
 def debug_kernel(name):
     """Returns the folder that contains only this kernel."""
     normal = os.environ.get("DJSTAP_KERNELS") or "/var/lib/djstap/kernels"
@@ -222,6 +247,7 @@ class Runner:
             add_words(environment, "DJSTAP_KERNEL_ARGUMENTS", self.kernel_arguments)
         if self.parallel:
             add_words(environment, "DJSTAP_QEMU_ARGUMENTS", PARALLEL)
+        environment["KERNEL_FOLDER"] = kernel_folder_in(environment, self.kernel)
         environment["PATH"] = os.path.dirname(self.djstap) + ":" + environment.get("PATH", "")
 
         def execute(command):
@@ -332,7 +358,7 @@ def note(text):
 
 def run_case(path, djstap, kernel, kernel_arguments, parallel):
     try:
-        if reason := read_case(path).get(f"not-on-{kernel}"):
+        if reason := reason_to_skip(read_case(path), kernel):
             print(f"{os.path.basename(path)} on {kernel}: skipped: {reason}")
             return SKIPPED
         for _ in range(TRIES):
@@ -354,7 +380,7 @@ def run_case(path, djstap, kernel, kernel_arguments, parallel):
 def main():
     parser = argparse.ArgumentParser(description="Runs djstap's kernel cases.")
     parser.add_argument("--djstap", help="the program to test")
-    parser.add_argument("--kernel", choices=KERNELS + DEBUG_KERNELS, help="default: all that a case names")
+    parser.add_argument("--kernel", help="6.1, 6.12, sanitized, races, or another that djstap finds; default: all that a case names")
     parser.add_argument("--kernel-arguments", default="", help="added to each kernel's command line: preempt=full")
     parser.add_argument("--parallel", action="store_true", help="four processors that run at the same time")
     parser.add_argument("--seed", type=int, default=1, help="of the load's pauses")

@@ -204,9 +204,17 @@ TEST(Locate, ReleasesAndPrefixes) {
     EXPECT_EQ(release("9"), "9.12.3-test");
     EXPECT_EQ(release("9.12"), "9.12.3-test");
     EXPECT_EQ(release("9.1.0-5"), "9.1.0-5-test");
-    auto missing = find_kernel("9.1.0-57-test");
+    for (const char* real_time : {"9.1.0-57-rt-test", "9.1.0-58-rt-test", "9.13.1-rt"})
+        folder.write(std::string(real_time) + "/boot/vmlinuz-" + real_time, "image");
+    EXPECT_EQ(release("9.1"), "9.1.0-56-test");
+    EXPECT_EQ(release("9.1-rt"), "9.1.0-58-rt-test");
+    EXPECT_EQ(release("9.1.0-57-rt"), "9.1.0-57-rt-test");
+    EXPECT_EQ(release("9.13"), "9.13.1-rt");
+    EXPECT_EQ(release("9-rt"), "9.13.1-rt");
+    EXPECT_EQ(release("9.12-rt"), "!kernel '9.12-rt' is not installed on this machine");
+    auto missing = find_kernel("9.1.0-59-test");
     ASSERT_FALSE(missing);
-    EXPECT_EQ(missing.failure().message, "kernel '9.1.0-57-test' is not installed on this machine");
+    EXPECT_EQ(missing.failure().message, "kernel '9.1.0-59-test' is not installed on this machine");
     EXPECT_NE(missing.failure().hint.find("did you mean '9.1.0-5"), std::string::npos)
         << missing.failure().hint;
     auto files = find_kernel("9.1.0-56-test");
