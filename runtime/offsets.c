@@ -15,7 +15,7 @@
 #include "cpu/cpu.h"
 
 #define LINE(text, ...)		     DJS_EMIT_LINE(".djstap.offsets", text, __VA_ARGS__)
-#define NUMBER(name, value)	     LINE(name " %c0", "i"((long)(value)))
+#define NUMBER(name, value)	     LINE(name " %c0", "i"((int)(value)))
 #define PERCPU(name, symbol, addend) LINE(name ":" symbol " %c0", "i"((long)(addend)))
 #define TASK(field)		     NUMBER("task_struct." #field, offsetof(struct task_struct, field))
 #define CRED(field)		     NUMBER("cred." #field, offsetof(struct cred, field))
@@ -28,6 +28,7 @@ void djs_offsets(void);
 void djs_offsets(void)
 {
 #ifdef DJS_HAVE_PCPU_HOT
+#define PREEMPT_COUNT ((struct pcpu_hot *)NULL)->preempt_count
 	PERCPU("current_task", "pcpu_hot", offsetof(struct pcpu_hot, current_task));
 	PERCPU("preempt_count", "pcpu_hot", offsetof(struct pcpu_hot, preempt_count));
 	PERCPU("cpu_number", "pcpu_hot", offsetof(struct pcpu_hot, cpu_number));
@@ -35,6 +36,7 @@ void djs_offsets(void)
 #ifdef DJS_HAVE_CURRENT_TASK
 	PERCPU("current_task", "current_task", 0);
 #endif
+#define PREEMPT_COUNT __preempt_count
 #ifdef DJS_HAVE_PREEMPT_COUNT
 	PERCPU("preempt_count", "__preempt_count", 0);
 #endif
@@ -42,6 +44,7 @@ void djs_offsets(void)
 	PERCPU("cpu_number", "cpu_number", 0);
 #endif
 #endif
+	NUMBER("preempt_count_bytes", sizeof(PREEMPT_COUNT));
 	NUMBER("preempt_mask_interrupt", NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET);
 	NUMBER("djs_cpu.head", offsetof(struct djs_cpu, head));
 	NUMBER("djs_cpu.limit", offsetof(struct djs_cpu, limit));

@@ -152,10 +152,11 @@ Exchange exchange_percpu(llvm::IRBuilderBase& builder, const PercpuPlace& place,
 llvm::Value* wrap_percpu(llvm::IRBuilderBase& builder, llvm::Value* position,
                          const PercpuPlace& mask, const PercpuPlace& data);
 
-// Update the kernel's preemption count, which is at that place. The second returns whether a
-// reschedule is due, as a bool.
-void disable_preemption(llvm::IRBuilderBase& builder, const PercpuPlace& count);
-llvm::Value* enable_preemption(llvm::IRBuilderBase& builder, const PercpuPlace& count);
+// Update the kernel's preemption count, of 4 or 8 bytes, which is at that place. The second returns
+// whether a reschedule is due, as a bool.
+void disable_preemption(llvm::IRBuilderBase& builder, const PercpuPlace& count, unsigned bytes);
+llvm::Value* enable_preemption(llvm::IRBuilderBase& builder, const PercpuPlace& count,
+                               unsigned bytes);
 
 // ---- interrupts
 

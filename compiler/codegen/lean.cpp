@@ -279,15 +279,22 @@ void check_stack(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBl
     builder.SetInsertPoint(enough);
 }
 
+// In newer kernels the counter has 64 bits, the uppermost of which is set while nothing is due.
+static unsigned preempt_count_bytes(const ScriptModule& script) {
+    return static_cast<unsigned>(script.kernel.offset("preempt_count_bytes")->second);
+}
+
 void LeanRecorder::enter(llvm::BasicBlock* closed) {
     check_gate(script_, builder_, closed);
     auto [symbol, addend] = *script_.kernel.offset("preempt_count");
-    arch::disable_preemption(builder_, {.symbol = symbol, .offset = addend});
+    arch::disable_preemption(builder_, {.symbol = symbol, .offset = addend},
+                             preempt_count_bytes(script_));
 }
 
 void LeanRecorder::leave() {
     auto [symbol, addend] = *script_.kernel.offset("preempt_count");
-    llvm::Value* due = arch::enable_preemption(builder_, {.symbol = symbol, .offset = addend});
+    llvm::Value* due = arch::enable_preemption(builder_, {.symbol = symbol, .offset = addend},
+                                               preempt_count_bytes(script_));
     auto* reschedule = llvm::BasicBlock::Create(script_.context, "reschedule", function_);
     auto* done = llvm::BasicBlock::Create(script_.context, "done", function_);
     builder_.CreateCondBr(due, reschedule, done,

@@ -199,7 +199,7 @@ Status Builder::make_by_kbuild() {
 }
 
 // No debug information: nothing reads it, and it would be most of gcc's output. No BTF either: it
-// needs pahole and vmlinux.
+// needs pahole and vmlinux. Newer Kbuild warns if the version of pahole differs.
 std::vector<std::string> Builder::make_command(unsigned jobs) const {
     return {"make",
             "-C",
@@ -212,7 +212,8 @@ std::vector<std::string> Builder::make_command(unsigned jobs) const {
             "DJS_NAME=" + std::string(name_placeholder),
             "DJS_FEATURES=" + features_,
             "KCFLAGS=-g0",
-            "CONFIG_DEBUG_INFO_BTF_MODULES="};
+            "CONFIG_DEBUG_INFO_BTF_MODULES=",
+            "PAHOLE_VERSION=" + kernel_.config("PAHOLE_VERSION")};
 }
 
 // Runs Kbuild for the objects that runtime/Kbuild lists, or for others instead.

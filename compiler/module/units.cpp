@@ -16,6 +16,19 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
     return text;
 }
 
+bool is_relative_include(std::string_view word) {
+    return word == "-I." || word.starts_with("-I./");
+}
+
+// Newer Kbuild runs the compiler in the module's folder: returns the word for any other.
+std::string from_folder(const std::string& word, std::string_view folder, std::string_view source) {
+    if (is_relative_include(word))
+        return "-I" + std::string(folder) + word.substr(3);
+    if (word == std::string(source) + ".o" || word == std::string(source) + ".c")
+        return std::string(folder) + "/" + word;
+    return word;
+}
+
 } // namespace
 
 bool run_jobs(const std::vector<std::function<bool()>>& jobs, unsigned threads) {
@@ -38,7 +51,9 @@ bool run_jobs(const std::vector<std::function<bool()>>& jobs, unsigned threads) 
 std::string compile_command(std::string_view commands, std::string_view folder,
                             std::string_view source) {
     const std::string path = std::string(folder) + "/" + std::string(source);
-    const size_t files = commands.find(" -c -o " + path + ".o " + path + ".c");
+    size_t files = commands.find(" -c -o " + path + ".o " + path + ".c");
+    if (files == std::string_view::npos)
+        files = commands.find(" -c -o " + std::string(source) + ".o " + std::string(source) + ".c");
     if (files == std::string_view::npos)
         return {};
     const size_t before = commands.rfind("; ", files);
@@ -47,15 +62,15 @@ std::string compile_command(std::string_view commands, std::string_view folder,
     if (line != std::string_view::npos && line > begin)
         begin = line + 1;
     // What follows notes how the object was made, for a later make.
-    const size_t end = commands.find("; scripts/basic/fixdep ", files);
-    if (end == std::string_view::npos ||
+    const size_t end = commands.rfind("; ", commands.find("scripts/basic/fixdep ", files));
+    if (end == std::string_view::npos || end < files ||
         commands.substr(files, end - files).find('\n') != std::string_view::npos)
         return {};
     std::istringstream words{std::string(commands.substr(begin, end - begin))};
     std::string result;
     for (std::string word; words >> word;)
         if (!word.starts_with("-Wp,-MMD,"))
-            result += (result.empty() ? "" : " ") + word;
+            result += (result.empty() ? "" : " ") + from_folder(word, folder, source);
     return result;
 }
 
@@ -78,7 +93,8 @@ std::string compiler_of(std::string_view command, std::string_view folder) {
     for (std::string word; words >> word;) {
         if (word == "-c")
             return result;
-        if (word.starts_with("-Wp,-MMD") || word.find(folder) != std::string::npos)
+        if (word.starts_with("-Wp,-MMD") || word.find(folder) != std::string::npos ||
+            is_relative_include(word))
             continue;
         result += (result.empty() ? "" : " ") + word;
     }

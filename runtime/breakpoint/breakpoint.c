@@ -22,7 +22,7 @@ static DJS_HANDLER_CODE void breakpoint_hit(struct perf_event *event, struct per
 
 static void detach_breakpoint(struct djs_site_run *run)
 {
-	unregister_wide_hw_breakpoint((struct perf_event * __percpu *)run->data);
+	unregister_wide_hw_breakpoint((struct perf_event * __percpu *)(unsigned long)run->data);
 	run->armed = 0;
 	run->data = NULL;
 }
@@ -55,14 +55,14 @@ static void attach_breakpoint(struct djs_site_run *run)
 	attr.bp_type = how & DJS_BREAKPOINT_READS ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W;
 	run->armed = 1; /* it may be hit at once */
 	events = register_wide_hw_breakpoint(&attr, breakpoint_hit, run);
-	if (IS_ERR((void __force *)events)) {
-		int error = PTR_ERR((void __force *)events);
+	if (IS_ERR_VALUE((__force unsigned long)events)) {
+		int error = (__force long)events;
 
 		run->armed = 0;
 		djs_site_failed(run, error, breakpoint_failure(error));
 		return;
 	}
-	run->data = (void __force *)events;
+	run->data = (void *)(__force unsigned long)events;
 }
 
 static int breakpoint_attach(void)

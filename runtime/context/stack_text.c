@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Prints stacks and the symbols of addresses, or makes text of them: those of the kernel and,
 // below, those of the current program.
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#endif
+
 #include "access/access.h"
 #include "context/stack.h"
 #include "include/functions.h"

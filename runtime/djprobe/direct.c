@@ -22,7 +22,11 @@ static u32 direct_count;
  * that address. If a livepatch has the function first, djstap uses an ftrace_ops there; a livepatch
  * that is loaded later is never refused.
  */
+#ifdef DJS_HAVE_FTRACE_OPS_PLACE
+static int direct_share(struct ftrace_ops *ops, unsigned long place, enum ftrace_ops_cmd command)
+#else
 static int direct_share(struct ftrace_ops *ops, enum ftrace_ops_cmd command)
+#endif
 {
 	const struct djs_group *group = container_of(ops, struct djs_group, ops);
 

@@ -108,7 +108,8 @@ static int statistics_init(void)
 		if (djs_script.statistics[i].shape.inline_adds)
 			prepare_inline_adds(statistic);
 		if (djs_script.statistics[i].percpu)
-			*djs_script.statistics[i].percpu = (void __force *)statistic->copies;
+			*djs_script.statistics[i].percpu =
+			    (void *)(__force unsigned long)statistic->copies;
 	}
 	return 0;
 }
@@ -155,7 +156,8 @@ void djs_globals_exit(void)
 
 static DJS_HANDLER_CODE s64 counter_total(u32 counter)
 {
-	s64 __percpu *address = (s64 __percpu __force *)(djs_script.counters + counter);
+	s64 __percpu *address =
+	    (s64 __percpu __force *)(unsigned long)(djs_script.counters + counter);
 	unsigned int cpu;
 	s64 sum = 0;
 

@@ -92,9 +92,9 @@ llvm::Value* wrap_percpu(llvm::IRBuilderBase&, llvm::Value*, const PercpuPlace&,
     return nullptr;
 }
 
-void disable_preemption(llvm::IRBuilderBase&, const PercpuPlace&) {}
+void disable_preemption(llvm::IRBuilderBase&, const PercpuPlace&, unsigned) {}
 
-llvm::Value* enable_preemption(llvm::IRBuilderBase&, const PercpuPlace&) {
+llvm::Value* enable_preemption(llvm::IRBuilderBase&, const PercpuPlace&, unsigned) {
     return nullptr;
 }
 

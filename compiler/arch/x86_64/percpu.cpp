@@ -139,16 +139,19 @@ llvm::Value* wrap_percpu(llvm::IRBuilderBase& builder, llvm::Value* position,
                          {text, in_registers("=r,0", operands.size() - 1), operands});
 }
 
-void disable_preemption(llvm::IRBuilderBase& builder, const PercpuPlace& count) {
+void disable_preemption(llvm::IRBuilderBase& builder, const PercpuPlace& count, unsigned bytes) {
     std::vector<llvm::Value*> operands;
-    const std::string text = "incl " + operand_of(count, 0, operands);
+    const std::string text =
+        std::string(bytes == 8 ? "incq " : "incl ") + operand_of(count, 0, operands);
     emit_assembly(builder, builder.getVoidTy(),
                   {text, in_registers("", operands.size()), operands});
 }
 
-llvm::Value* enable_preemption(llvm::IRBuilderBase& builder, const PercpuPlace& count) {
+llvm::Value* enable_preemption(llvm::IRBuilderBase& builder, const PercpuPlace& count,
+                               unsigned bytes) {
     std::vector<llvm::Value*> operands;
-    const std::string text = "decl " + operand_of(count, 1, operands);
+    const std::string text =
+        std::string(bytes == 8 ? "decq " : "decl ") + operand_of(count, 1, operands);
     return as_bool(builder,
                    emit_assembly(builder, builder.getInt8Ty(),
                                  {text, in_registers("={@ccz}", operands.size()), operands}));

@@ -148,11 +148,14 @@ class Generate : public testing::Test {
     }
     // Sets the offsets that records need in a handler without a context, and pid(); `tid`: also
     // that of tid().
-    void know_offsets(bool tid) {
+    void know_offsets(bool tid, int64_t preempt_count_bytes = 4) {
         kernel_.offset =
-            [tid](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
+            [tid, preempt_count_bytes](
+                std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
             if (name == "preempt_count")
                 return std::pair("__preempt_count", 0);
+            if (name == "preempt_count_bytes")
+                return std::pair("", preempt_count_bytes);
             if (name == "preempt_mask_interrupt")
                 return std::pair("", 0xff0100);
             if (name == "current_task")
