@@ -9,6 +9,7 @@
 #include <linux/workqueue.h>
 
 #include "djprobe/table.h"
+#include "sites/ftrace_switch.h"
 
 #ifdef DJS_HAVE_FTRACE_DIRECT_MULTI
 
@@ -22,10 +23,9 @@ struct table {
 	unsigned long count;
 };
 
-/* djstap's modules share no symbol, but they can all find this file, and a file has a lock. A work
- * item opens it, because the calling task may have another root directory. */
-#define LOCK_FILE "/proc/sys/kernel/ftrace_enabled"
-
+/* djstap's modules share no symbol, but they can all find the file of kernel.ftrace_enabled, and a
+ * file has a lock. A work item opens it, because the calling task may have another root directory.
+ */
 struct lock_work {
 	struct work_struct work;
 	struct file *file;
@@ -79,7 +79,7 @@ u32 djs_direct_room(unsigned long symbol, u32 own)
 static void lock_work_run(struct work_struct *work)
 {
 	struct lock_work *request = container_of(work, struct lock_work, work);
-	struct file *file = filp_open(LOCK_FILE, O_RDONLY, 0);
+	struct file *file = djs_ftrace_switch_open(O_RDONLY);
 
 	request->file = IS_ERR(file) ? NULL : file;
 }

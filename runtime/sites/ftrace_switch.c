@@ -9,15 +9,19 @@
 // permanent (djprobe/groups.c); for kprobes, whose ops belongs to the kernel, there is one here
 // that does nothing else.
 #include <linux/fs.h>
+#include <linux/fs_struct.h>
 #include <linux/ftrace.h>
+#include <linux/pid.h>
 #include <linux/reboot.h>
+#include <linux/sched/task.h>
 #include <linux/workqueue.h>
 
+#include "sites/ftrace_switch.h"
 #include "sites/sites.h"
 
 bool djs_ftrace_dead;
 
-#define SWITCH_FILE "/proc/sys/kernel/ftrace_enabled"
+#define SWITCH_FILE "proc/sys/kernel/ftrace_enabled"
 
 struct switch_work {
 	struct work_struct work;
@@ -25,10 +29,45 @@ struct switch_work {
 	int result;
 };
 
+static bool root_of_first_process(struct path *root)
+{
+	struct task_struct *task;
+	bool found = false;
+
+	rcu_read_lock();
+	task = pid_task(find_pid_ns(1, &init_pid_ns), PIDTYPE_PID);
+	if (task)
+		get_task_struct(task);
+	rcu_read_unlock();
+	if (!task)
+		return false;
+	task_lock(task);
+	if (task->fs) {
+		get_fs_root(task->fs, root);
+		found = true;
+	}
+	task_unlock(task);
+	put_task_struct(task);
+	return found;
+}
+
+struct file *djs_ftrace_switch_open(int flags)
+{
+	struct file *file;
+	struct path root;
+
+	/* The root of the kernel's own threads may be empty. */
+	if (!root_of_first_process(&root))
+		return ERR_PTR(-ENOENT);
+	file = file_open_root(&root, SWITCH_FILE, flags, 0);
+	path_put(&root);
+	return file;
+}
+
 static void switch_work(struct work_struct *work)
 {
 	struct switch_work *request = container_of(work, struct switch_work, work);
-	struct file *file = filp_open(SWITCH_FILE, request->write < 0 ? O_RDONLY : O_WRONLY, 0);
+	struct file *file = djs_ftrace_switch_open(request->write < 0 ? O_RDONLY : O_WRONLY);
 	char text[4] = "";
 	loff_t position = 0;
 	ssize_t done;

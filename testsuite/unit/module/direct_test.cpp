@@ -134,6 +134,17 @@ TEST(Units, CommandsAreThoseOfKbuild) {
               "./tools/objtool/objtool --orc /x/unit.o");
     EXPECT_TRUE(command_for(command, "stub", "unit", true).starts_with("gcc -O1 -I/x "));
     EXPECT_EQ(compiler_of(command, "/x"), "gcc -O2 -DKBUILD_BASENAME='\"stub\"'");
+    // Since 6.13 Kbuild runs the compiler in the module's folder.
+    const std::string relative =
+        "set -e;  echo '  CC [M]  stub.o';  trap 'rm -f stub.o' INT; gcc -Wp,-MMD,./.stub.o.d "
+        "-O2 -I. -I./include -DKBUILD_BASENAME='\"stub\"' -c -o stub.o stub.c  ; "
+        "/k/tools/objtool/objtool "
+        "--orc stub.o ; /k/scripts/basic/fixdep ./.stub.o.d stub.o 'gcc' > ./.stub.o.cmd\n";
+    const std::string moved = compile_command(relative, "/x", "stub");
+    EXPECT_EQ(moved,
+              "gcc -O2 -I/x -I/x/include -DKBUILD_BASENAME='\"stub\"' -c -o /x/stub.o /x/stub.c "
+              "; /k/tools/objtool/objtool --orc /x/stub.o");
+    EXPECT_EQ(compiler_of("gcc -O2 -I. -I./include -DX -c -o stub.o stub.c", "/x"), "gcc -O2 -DX");
     EXPECT_EQ(compile_command(printed, "/x", "other"), "");
     EXPECT_EQ(compile_command("gcc -c -o /x/stub.o /x/stub.c\n", "/x", "stub"), "");
 }
