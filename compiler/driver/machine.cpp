@@ -155,13 +155,7 @@ std::vector<Fact> guest_facts() {
 
 Result<KernelFiles> find_guest_kernel(const std::string& wanted) {
     std::string first_reason;
-    for (const std::string& release : installed_releases()) {
-        bool fits = wanted.empty() || release == wanted ||
-                    (release.starts_with(wanted) &&
-                     (!isdigit(static_cast<unsigned char>(release[wanted.size()])) ||
-                      !isdigit(static_cast<unsigned char>(wanted.back()))));
-        if (!fits)
-            continue;
+    for (const std::string& release : fitting_releases(wanted)) {
         Result<KernelFiles> files = find_kernel(release);
         if (!files)
             continue;

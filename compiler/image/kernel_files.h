@@ -33,10 +33,13 @@ struct KernelFiles {
 // ${DJSTAP_KERNELS:-/var/lib/djstap/kernels}, below /lib/modules and /boot, and the running one.
 std::vector<std::string> installed_releases();
 
-// Finds a kernel's files. `release` may be a full release, a prefix of an installed release ("6.1";
-// the newest of several, one for real time only if there is no other), a prefix and a flavour
-// ("6.1-rt": the newest release that begins with "6.1" and contains "-rt"), a folder (as for `-r /DIR`), or empty for the running kernel. Fails with
-// the nearest installed releases as a hint.
+// Returns those of them that a name stands for, the first choice first: a full release, or a prefix
+// ("6.1"; kernels for real time come last), or a prefix and a flavour ("6.1-rt": the releases that
+// begin with "6.1" and contain "-rt"). All of them fit an empty name.
+std::vector<std::string> fitting_releases(std::string_view wanted);
+
+// Finds a kernel's files. `release` may be a name (fitting_releases), a folder (as for `-r /DIR`), or
+// empty for the running kernel. Fails with the nearest installed releases as a hint.
 Result<KernelFiles> find_kernel(std::string_view release);
 
 } // namespace djstap

@@ -176,7 +176,7 @@ Result<KernelFiles> files_in_folder(const std::string& given) {
 // number.
 bool has_prefix(const std::string& release, std::string_view prefix) {
     return release.starts_with(prefix) &&
-           (release.size() == prefix.size() ||
+           (prefix.empty() || release.size() == prefix.size() ||
             !isdigit(static_cast<unsigned char>(release[prefix.size()])) ||
             !isdigit(static_cast<unsigned char>(prefix.back())));
 }
@@ -185,27 +185,6 @@ bool has_prefix(const std::string& release, std::string_view prefix) {
 bool has_flavour(const std::string& release, std::string_view flavour) {
     const std::string words = release + "-";
     return words.find("-" + std::string(flavour) + "-") != std::string::npos;
-}
-
-// Returns the release that a prefix, or a prefix and a flavour, stand for; empty: none. A series
-// without a flavour stands for a kernel for real time only if there is no other.
-std::string release_of(std::string_view wanted, const std::vector<std::string>& installed) {
-    const auto first = [&](const auto& fits) {
-        auto match = std::find_if(installed.begin(), installed.end(), fits);
-        return match == installed.end() ? std::string() : *match;
-    };
-    std::string found = first([&](const std::string& each) {
-        return has_prefix(each, wanted) && !has_flavour(each, "rt");
-    });
-    if (found.empty())
-        found = first([&](const std::string& each) { return has_prefix(each, wanted); });
-    const size_t dash = wanted.rfind('-');
-    if (!found.empty() || dash == std::string_view::npos)
-        return found;
-    return first([&](const std::string& each) {
-        return has_prefix(each, wanted.substr(0, dash)) &&
-               has_flavour(each, wanted.substr(dash + 1));
-    });
 }
 
 } // namespace
@@ -231,16 +210,37 @@ std::vector<std::string> installed_releases() {
     return {found.begin(), found.end()};
 }
 
+std::vector<std::string> fitting_releases(std::string_view wanted) {
+    const std::vector<std::string> installed = installed_releases();
+    if (std::find(installed.begin(), installed.end(), wanted) != installed.end())
+        return {std::string(wanted)};
+    std::vector<std::string> found;
+    const auto add = [&](const auto& fits) {
+        std::copy_if(installed.begin(), installed.end(), std::back_inserter(found), fits);
+    };
+    for (const bool real_time : {false, true})
+        add([&](const std::string& each) {
+            return has_prefix(each, wanted) && has_flavour(each, "rt") == real_time;
+        });
+    const size_t dash = wanted.rfind('-');
+    if (found.empty() && dash != std::string_view::npos)
+        add([&](const std::string& each) {
+            return has_prefix(each, wanted.substr(0, dash)) &&
+                   has_flavour(each, wanted.substr(dash + 1));
+        });
+    return found;
+}
+
 Result<KernelFiles> find_kernel(std::string_view wanted) {
     if (wanted.find('/') != std::string_view::npos)
         return files_in_folder(std::string(wanted));
     std::string release(wanted);
-    std::vector<std::string> installed = installed_releases();
     if (release.empty()) {
         release = running_release();
-    } else if (std::find(installed.begin(), installed.end(), release) == installed.end()) {
-        const std::string match = release_of(wanted, installed);
-        if (match.empty()) {
+    } else {
+        const std::vector<std::string> fitting = fitting_releases(wanted);
+        if (fitting.empty()) {
+            const std::vector<std::string> installed = installed_releases();
             std::string hint = did_you_mean(release, installed);
             std::string list;
             for (const std::string& each : installed)
@@ -250,7 +250,7 @@ Result<KernelFiles> find_kernel(std::string_view wanted) {
             hint.append("installed: ").append(list);
             return Failure{"kernel '" + release + "' is not installed on this machine", hint};
         }
-        release = match;
+        release = fitting.front();
     }
     std::string root = kernels_folder() + "/" + release;
     return files_of(release, exists(root) ? root : "");

@@ -52,7 +52,8 @@ std::string compile_command(std::string_view commands, std::string_view folder,
                             std::string_view source) {
     const std::string path = std::string(folder) + "/" + std::string(source);
     size_t files = commands.find(" -c -o " + path + ".o " + path + ".c");
-    if (files == std::string_view::npos)
+    const bool in_folder = files == std::string_view::npos;
+    if (in_folder)
         files = commands.find(" -c -o " + std::string(source) + ".o " + std::string(source) + ".c");
     if (files == std::string_view::npos)
         return {};
@@ -70,7 +71,8 @@ std::string compile_command(std::string_view commands, std::string_view folder,
     std::string result;
     for (std::string word; words >> word;)
         if (!word.starts_with("-Wp,-MMD,"))
-            result += (result.empty() ? "" : " ") + from_folder(word, folder, source);
+            result += (result.empty() ? "" : " ") +
+                      (in_folder ? from_folder(word, folder, source) : word);
     return result;
 }
 
@@ -88,13 +90,14 @@ std::string compiler_for(const std::string& compiler, bool cold) {
 
 std::string compiler_of(std::string_view command, std::string_view folder) {
     command = command.substr(0, command.find(" ; "));
+    const bool in_folder = command.find(" -o " + std::string(folder)) == std::string_view::npos;
     std::string result;
     std::istringstream words{std::string(command)};
     for (std::string word; words >> word;) {
         if (word == "-c")
             return result;
         if (word.starts_with("-Wp,-MMD") || word.find(folder) != std::string::npos ||
-            is_relative_include(word))
+            (in_folder && is_relative_include(word)))
             continue;
         result += (result.empty() ? "" : " ") + word;
     }

@@ -123,17 +123,18 @@ TEST(Units, CommandsAreThoseOfKbuild) {
     const std::string printed =
         "set -e;  echo '  CC [M]  /x/stub.o';  trap 'rm -f /x/stub.o' INT; gcc "
         "-Wp,-MMD,/x/.stub.o.d "
-        "-O2 -I/x -DKBUILD_BASENAME='\"stub\"' -c -o /x/stub.o /x/stub.c  ; "
+        "-O2 -I./include -I/x -DKBUILD_BASENAME='\"stub\"' -c -o /x/stub.o /x/stub.c  ; "
         "./tools/objtool/objtool "
         "--orc /x/stub.o ; scripts/basic/fixdep /x/.stub.o.d /x/stub.o 'gcc' > /x/.stub.o.cmd\n";
     const std::string command = compile_command(printed, "/x", "stub");
-    EXPECT_EQ(command, "gcc -O2 -I/x -DKBUILD_BASENAME='\"stub\"' -c -o /x/stub.o /x/stub.c ; "
-                       "./tools/objtool/objtool --orc /x/stub.o");
+    EXPECT_EQ(command,
+              "gcc -O2 -I./include -I/x -DKBUILD_BASENAME='\"stub\"' -c -o /x/stub.o /x/stub.c ; "
+              "./tools/objtool/objtool --orc /x/stub.o");
     EXPECT_EQ(command_for(command, "stub", "unit", false),
-              "gcc -O2 -I/x -DKBUILD_BASENAME='\"unit\"' -c -o /x/unit.o /x/unit.c ; "
+              "gcc -O2 -I./include -I/x -DKBUILD_BASENAME='\"unit\"' -c -o /x/unit.o /x/unit.c ; "
               "./tools/objtool/objtool --orc /x/unit.o");
-    EXPECT_TRUE(command_for(command, "stub", "unit", true).starts_with("gcc -O1 -I/x "));
-    EXPECT_EQ(compiler_of(command, "/x"), "gcc -O2 -DKBUILD_BASENAME='\"stub\"'");
+    EXPECT_TRUE(command_for(command, "stub", "unit", true).starts_with("gcc -O1 -I./include "));
+    EXPECT_EQ(compiler_of(command, "/x"), "gcc -O2 -I./include -DKBUILD_BASENAME='\"stub\"'");
     // Since 6.13 Kbuild runs the compiler in the module's folder.
     const std::string relative =
         "set -e;  echo '  CC [M]  stub.o';  trap 'rm -f stub.o' INT; gcc -Wp,-MMD,./.stub.o.d "

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Has systemd check the unit of flight recorders: it is understood, and exposes no more than it has to.
+
+    recorder_unit.py --djrun build/release/bin/djrun
+
+testsuite/kernel/recorder-unit.case runs its commands with the capabilities that it leaves them. The exit status is 77
+without systemd.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+UNIT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../packaging/djstap-recorder@.service")
+MOST_EXPOSED = 25  # of 100, in tenths of what systemd-analyze prints; a service without limits has 96
+
+
+def analyze(*words):
+    done = subprocess.run(["systemd-analyze", *words], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Checks the unit of flight recorders.")
+    parser.add_argument("--djrun", required=True)
+    options = parser.parse_args()
+    if not shutil.which("systemd-analyze"):
+        print("skipped: there is no systemd-analyze")
+        return 77
+    with open(UNIT, encoding="utf-8") as file:
+        text = file.read()
+    failures = []
+    with tempfile.TemporaryDirectory(prefix="djstap-unit-") as folder:
+        def write(name, content):
+            path = os.path.join(folder, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(content)
+            return path
+
+        ours = text.replace("/usr/bin/djrun", os.path.abspath(options.djrun))
+        assert ours != text
+        path = write("djstap-recorder@opens.service", ours)
+        status, output = analyze("verify", "--man=no", path)
+        if status or output.strip():
+            failures.append(f"systemd does not accept the unit: {output}")
+        # A mistake is noticed.
+        wrong = write("djstap-recorder@wrong.service", ours.replace("ProtectHome=yes", "ProtectHome=perhaps"))
+        if not analyze("verify", "--man=no", wrong)[1].strip():
+            failures.append("systemd-analyze accepts a wrong unit")
+        status, output = analyze("security", "--offline=true", "--no-pager", f"--threshold={MOST_EXPOSED}", path)
+        if status:
+            failures.append(f"the service is exposed more than before: {output}")
+        # What loads modules must remain.
+        allowed = analyze("syscall-filter", "@module")[1]
+        if "finit_module" not in allowed or "ProtectKernelModules=no" not in text:
+            failures.append("the service may not load modules")
+    for failure in failures:
+        print(f"FAILED: {failure}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

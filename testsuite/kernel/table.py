@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writes docs/kernels.md: what works on which of Debian's kernels, by running a kernel case, or several, for each column.
+
+    table.py --djstap build/release/bin/djstap [KERNEL…]     6.1, 6.1-rt, 6.12, 6.12-rt and 7.3 if none is named
+    table.py … --check                                       runs them, but only compares
+
+Rows of kernels that are not named are kept. scripts/kernels fetches the kernels. A cell is "yes" if all cases passed,
+"partly" if one is skipped because it does not hold there (`not-on-…` in the case: the reason is below the table), and
+"no" if one failed.
+"""
+import argparse
+import os
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, HERE)
+import run  # noqa: E402
+
+DOCUMENT = os.path.join(HERE, "../../docs/kernels.md")
+KERNELS = ["6.1", "6.1-rt", "6.12", "6.12-rt", "7.3"]
+COLUMNS = {
+    "kit": ["first-run"],
+    "loads": ["safety-load-unload"],
+    "djprobe": ["mechanism-djprobe"],
+    "return djprobe": ["return-djprobe", "return-sleeper"],
+    "ftrace": ["mechanism-ftrace"],
+    "kprobe": ["mechanism-kprobe", "mechanism-kprobe-int3"],
+    "kprobe-jump": ["mechanism-kprobe-jump"],
+    "kretprobe": ["mechanism-kretprobe"],
+    "tracepoint": ["tracepoint-arguments"],
+    "timer": ["timer", "timer-in-task"],
+    "perf": ["profile", "perf-process"],
+    "netfilter": ["netfilter"],
+    "procfs": ["procfs"],
+    "modules": ["module-functions"],
+    "markers": ["markers"],
+    "data": ["watch-data"],
+    "programs": ["process-functions", "process-lives"],
+    "system calls": ["syscalls"],
+    "stacks": ["stacks", "ustack"],
+    "arrays, records": ["arrays", "records-at-once"],
+    "levels": ["levels"],
+    "recorder": ["recorder"],
+    "embedded C": ["embedded-c"],
+    "under load": ["unload-under-load"],
+}
+BEGIN = """\
+# Kernels
+
+What works on which of Debian's kernels for x86-64. `testsuite/kernel/table.py` writes this page from runs of kernel cases in guests;
+`scripts/kernels SERIES` fetches a kernel. Names with `-rt` are kernels with PREEMPT_RT, others are the kernels for clouds.
+
+"""
+MEANING = """\
+
+The columns: *kit*: the runtime is built, and a first script runs; *loads*: modules are loaded and unloaded a hundred times; *data*:
+breakpoints of the processor on data; *levels*: handlers know what they interrupt; *under load*: probes are attached and detached while
+they are hit. The other columns are mechanisms and parts of the runtime that [architecture.md](architecture.md) describes.
+
+"partly": a case of this column does not hold on that kernel, for the reason below.
+
+"""
+END = """\
+
+PREEMPT_RT: handlers run with preemption or interrupts disabled and wait for nothing but raw locks there, as on other kernels, and timers
+fire in hard interrupts. Softirqs are threads of such a kernel: what a script calls the softirq level is that of tasks.
+"""
+
+
+def read_old():
+    """Returns (the row of each kernel, the notes of each kernel) of the document."""
+    rows, notes = {}, {}
+    if os.path.exists(DOCUMENT):
+        with open(DOCUMENT, encoding="utf-8") as file:
+            for line in file:
+                if match := re.match(r"\| ([\d.]+(?:-rt)?) \|", line):
+                    rows[match[1]] = line.strip()
+                elif match := re.match(r"- ([\d.]+(?:-rt)?), ", line):
+                    notes.setdefault(match[1], []).append(line.strip())
+    return rows, notes
+
+
+def judge(djstap, kernel):
+    """Returns (row, notes) of a kernel."""
+    cells, notes = [], []
+    for column, cases in COLUMNS.items():
+        cell = "yes"
+        for case in cases:
+            path = os.path.join(HERE, case + ".case")
+            result = run.run_case(path, djstap, kernel, "", False)
+            if result == run.PASSED:
+                continue
+            if result == run.SKIPPED:
+                cell = "partly" if cell == "yes" else cell
+                notes.append(f"- {kernel}, {column}: {run.reason_to_skip(run.read_case(path), kernel)}.")
+            else:
+                cell = "no"
+                notes.append(f"- {kernel}, {column}: `{case}.case` fails.")
+            sys.stdout.flush()
+        cells.append(cell)
+    release = os.path.basename(run.kernel_folder_in(os.environ, kernel))
+    return f"| {kernel} | {release} | " + " | ".join(cells) + " |", notes
+
+
+def document(rows, notes):
+    order = sorted(rows, key=lambda name: ([int(part) for part in name.removesuffix("-rt").split(".")], name))
+    head = ["kernel", "release", *COLUMNS]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *(rows[kernel] for kernel in order)]
+    below = [note for kernel in order for note in notes.get(kernel, [])]
+    return BEGIN + "\n".join(lines) + "\n" + MEANING + "\n".join(below) + "\n" + END
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes docs/kernels.md.")
+    parser.add_argument("--djstap", required=True)
+    parser.add_argument("--check", action="store_true", help="change nothing; fail if a cell differs")
+    parser.add_argument("kernels", nargs="*")
+    options = parser.parse_args()
+    rows, notes = read_old()
+    old = dict(rows), dict(notes)
+    os.environ.setdefault("SEED", "1")
+    for kernel in options.kernels or KERNELS:
+        rows[kernel], notes[kernel] = judge(options.djstap, kernel)
+        if not options.check:
+            with open(DOCUMENT, "w", encoding="utf-8") as file:
+                file.write(document(rows, notes))
+    # The archive's newest release of a series changes; what works is to stay.
+    cells = lambda row: row.split("|")[3:] if row else None  # noqa: E731
+    changed = [kernel for kernel in rows if cells(rows[kernel]) != cells(old[0].get(kernel)) or
+               (notes.get(kernel) or []) != old[1].get(kernel, [])]
+    if options.check and changed:
+        print(f"FAILED: docs/kernels.md differs: {', '.join(changed)}")
+        return 1
+    return 1 if any("fails." in note for kernel in options.kernels or KERNELS for note in notes[kernel]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
