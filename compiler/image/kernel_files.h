@@ -38,8 +38,8 @@ std::vector<std::string> installed_releases();
 // begin with "6.1" and contain "-rt"). All of them fit an empty name.
 std::vector<std::string> fitting_releases(std::string_view wanted);
 
-// Finds a kernel's files. `release` may be a name (fitting_releases), a folder (as for `-r /DIR`), or
-// empty for the running kernel. Fails with the nearest installed releases as a hint.
+// Finds a kernel's files. `release` may be a name (fitting_releases), a folder (as for `-r /DIR`),
+// or empty for the running kernel. Fails with the nearest installed releases as a hint.
 Result<KernelFiles> find_kernel(std::string_view release);
 
 } // namespace djstap

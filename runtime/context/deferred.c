@@ -29,7 +29,9 @@ static struct deferred {
 } deferred[DEFERRED_MAX];
 
 /* A handler's helper functions do not hit its probes: the context of this level is busy meanwhile.
- * Otherwise a handler on what printk() calls would raise this interrupt again and again. */
+ * Otherwise a handler on what printk() calls would raise this interrupt again and again. With
+ * PREEMPT_RT this is a thread, because signals take locks that sleep there; while it is preempted,
+ * this CPU's hits of tasks are skipped. */
 static void deferred_run(struct irq_work *work)
 {
 	struct deferred *entry = container_of(work, struct deferred, work);

@@ -225,8 +225,8 @@ struct djs_loaded djs_load_alone(u64 address, u32 size); /* DJS_READ_PROCESS: on
  * that its end is in, with zeros behind the end. */
 struct djs_loaded djs_load_words_alone(u64 address, u64 *words, u32 size);
 /* Per-CPU address of the mm whose page tables the CPU uses. While it is that of the current task, a
- * handler may read the task's memory; it never is where the runtime has to read. Declared where it is
- * defined, access/process.c: only after the kernel's own headers for it __percpu is complete.
+ * handler may read the task's memory; it never is where the runtime has to read. access/process.c
+ * declares it: __percpu is complete only after the kernel's own header for it.
  *	unsigned long __percpu *djs_loaded_mm; */
 /* Returns the site of `handler` whose call returns to `return_address`. Never NULL for an attached
  * site, unless a livepatch or a kprobe replaces its function. */

@@ -56,7 +56,8 @@ What works on which of Debian's kernels for x86-64. `testsuite/kernel/table.py` 
 """
 MEANING = """\
 
-The columns: *kit*: the runtime is built, and a first script runs; *loads*: modules are loaded and unloaded a hundred times; *data*:
+The columns: *kit*: the runtime is built, and a first script runs; *loads*: modules are loaded and
+unloaded, again and again, while their functions are called; *data*:
 breakpoints of the processor on data; *levels*: handlers know what they interrupt; *under load*: probes are attached and detached while
 they are hit. The other columns are mechanisms and parts of the runtime that [architecture.md](architecture.md) describes.
 

@@ -298,6 +298,22 @@ TEST_F(Generate, RecordOfNumbersNeedsNoCall) {
     for (auto at = time; at < change; at++)
         EXPECT_FALSE(whole[at].starts_with("mov ") && whole[at].find("%gs:") != std::string::npos)
             << whole[at];
+
+    // The kernel's preemption count has 4 bytes, or 8: its sign is that of all of them.
+    const auto uses = [](const std::vector<std::string>& lines, const std::string& mnemonic) {
+        return std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
+            return line.starts_with(mnemonic + " ") && line.find("%gs:") != std::string::npos;
+        });
+    };
+    EXPECT_GE(uses(whole, "incl"), 1);
+    EXPECT_GE(uses(whole, "decl"), 1);
+    know_offsets(false, 8);
+    object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    const auto wide = listing(object->object, "djs_direct_0");
+    EXPECT_EQ(uses(wide, "incl") + uses(wide, "decl"), 0);
+    EXPECT_EQ(uses(wide, "incq"), uses(whole, "incl"));
+    EXPECT_EQ(uses(wide, "decq"), uses(whole, "decl"));
 }
 
 // Returns the sanitizers' functions that the object calls.

@@ -473,8 +473,8 @@ TEST(Requirements, KernelsThatTheRuntimeDoesNotKnowAreRefused) {
     TestFolder folder;
     KernelFiles files = kernel->files();
     const std::string usual = text_of(files.config);
-    for (const char* setting : {"CFI_CLANG", "CFI", "CC_IS_CLANG", "UNWINDER_FRAME_POINTER",
-                                "UNWINDER_GUESS"}) {
+    for (const char* setting :
+         {"CFI_CLANG", "CFI", "CC_IS_CLANG", "UNWINDER_FRAME_POINTER", "UNWINDER_GUESS"}) {
         files.config = folder.path + "/" + setting;
         ASSERT_TRUE(write_file(files.config, usual + "CONFIG_" + setting + "=y\n"));
         auto kit = open_runtime_kit(*open_kernel(files), tiny_runtime(), nullptr);
