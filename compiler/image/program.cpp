@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "image/program.h"
 
+#include "arch/arch.h"
 #include "image/debug_file.h"
 #include "image/glob.h"
 #include "image/opened.h"
@@ -143,8 +144,14 @@ Result<std::string> find_program_file(const std::string& name) {
     for (int i = 0; i <= most_interpreters; i++) {
         std::error_code error;
         const std::string real = fs::canonical(path, error).string();
-        if (error || !fs::is_regular_file(real, error))
+        if (error || !fs::is_regular_file(real, error)) {
+            const std::string other = in_folder_of_machine(path);
+            if (fs::is_regular_file(other, error)) {
+                path = other;
+                continue;
+            }
             return no_program("there is no file '" + path + "'", "");
+        }
         const std::string interpreter = interpreter_of(real);
         if (interpreter.empty())
             return real;
@@ -153,18 +160,53 @@ Result<std::string> find_program_file(const std::string& name) {
     return no_program("'" + name + "' is a script whose interpreters are scripts, too");
 }
 
-std::vector<std::string> program_files_matching(const std::string& pattern) {
+namespace {
+
+// Returns whether a file is a program or a library for this machine: there may be 32-bit ones of
+// the same name.
+bool is_for_machine(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    Elf64_Ehdr header = {};
+    return file.read(reinterpret_cast<char*>(&header), sizeof header) &&
+           std::string_view(reinterpret_cast<const char*>(header.e_ident), SELFMAG) == ELFMAG &&
+           header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == arch::elf_machine();
+}
+
+// Returns the files for this machine that a pattern matches, without symbolic links.
+std::vector<std::string> files_matching(const std::string& pattern) {
     std::vector<std::string> found;
     glob_t matches = {};
     if (glob(pattern.c_str(), GLOB_BRACE, nullptr, &matches) == 0)
         for (size_t i = 0; i < matches.gl_pathc; i++) {
             std::error_code error;
             const std::string real = fs::canonical(matches.gl_pathv[i], error).string();
-            if (!error && fs::is_regular_file(real, error) && is_elf_file(real) &&
+            if (!error && fs::is_regular_file(real, error) && is_for_machine(real) &&
                 std::find(found.begin(), found.end(), real) == found.end())
                 found.push_back(real);
         }
     globfree(&matches);
+    return found;
+}
+
+} // namespace
+
+std::string in_folder_of_machine(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    if (slash == std::string::npos || path.find(".so", slash) == std::string::npos)
+        return {};
+    std::string folder = path.substr(0, slash);
+    const std::string_view last = std::string_view(folder).substr(folder.rfind('/') + 1);
+    if (last != "lib" && last != "lib64" && last != "lib*")
+        return {};
+    if (last == "lib64")
+        folder.resize(folder.size() - 2);
+    return folder + "/" + arch::names().machine + "-linux-gnu" + path.substr(slash);
+}
+
+std::vector<std::string> program_files_matching(const std::string& pattern) {
+    std::vector<std::string> found = files_matching(pattern);
+    if (const std::string other = in_folder_of_machine(pattern); found.empty() && !other.empty())
+        found = files_matching(other);
     return found;
 }
 

@@ -21,8 +21,12 @@ Result<std::unique_ptr<Image>> open_program(const Kernel& kernel, const std::str
 // reason and a hint.
 Result<std::string> find_program_file(const std::string& name);
 
+// Returns where Debian keeps a library that the path of one, or a pattern, has in lib, lib64 or
+// lib*: in the folder of the machine. "": the path is none of a library.
+std::string in_folder_of_machine(const std::string& path);
+
 // Returns the files that match a pattern with wildcards, sorted. Those that are no programs are
-// left out.
+// left out. If there are none, libraries are looked for in the folder of the machine, too.
 std::vector<std::string> program_files_matching(const std::string& pattern);
 
 // Returns whether the file begins like an ELF file.

@@ -8,6 +8,7 @@
 #include "image/sdt_notes.h"
 
 #include <elf.h>
+#include <filesystem>
 #include <unistd.h>
 
 namespace djstap::programs {
@@ -193,6 +194,30 @@ TEST_F(Programs, ScriptsStandForTheirInterpreters) {
     }
     std::ofstream(path("endless")) << "#!" << path("endless") << "\n";
     EXPECT_FALSE(find_program_file(path("endless")));
+}
+
+TEST_F(Programs, LibrariesAreInTheFolderOfTheMachine) {
+    const std::string own = std::string(arch::names().machine) + "-linux-gnu";
+    EXPECT_EQ(in_folder_of_machine("/lib*/libc.so.6"), "/lib*/" + own + "/libc.so.6");
+    EXPECT_EQ(in_folder_of_machine("/usr/lib64/libm.so.*"), "/usr/lib/" + own + "/libm.so.*");
+    for (const char* other : {"/usr/bin/program", "/opt/libx.so", "libc.so.6", "/lib/program", ""})
+        EXPECT_EQ(in_folder_of_machine(other), "") << other;
+    const std::filesystem::path folder = path("lib/" + own);
+    std::filesystem::create_directories(folder);
+    const std::string program = compile("program", "-g -O2");
+    std::filesystem::copy(program, folder / "libsum.so.1");
+    std::filesystem::create_symlink("libsum.so.1", folder / "libsum.so");
+    std::ifstream wide(program, std::ios::binary);
+    std::string narrow{std::istreambuf_iterator<char>(wide), {}};
+    narrow[EI_CLASS] = ELFCLASS32;
+    std::filesystem::create_directory(path("lib32"));
+    std::ofstream(path("lib32/libsum.so.1"), std::ios::binary) << narrow;
+    EXPECT_EQ(program_files_matching(path("lib*/libsum.so*")),
+              std::vector<std::string>{folder / "libsum.so.1"});
+    auto file = find_program_file(path("lib64/libsum.so"));
+    ASSERT_TRUE(file) << file.failure().message;
+    EXPECT_EQ(*file, folder / "libsum.so.1");
+    EXPECT_FALSE(find_program_file(path("lib64/libsum.so.2")));
 }
 
 // Whatever a file is cut to, it is refused, or what it has is used.
