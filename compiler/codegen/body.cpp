@@ -40,6 +40,9 @@ void Body::begin_run(const program::Effects& effects) {
     count_actions(effects.loops);
     if (effects.walks)
         builder_.CreateStore(script_.u32(0), field(offsetof(djs_ctx, walked), "walked"));
+    if (effects.embedded)
+        builder_.CreateStore(script_.u32(0),
+                             field(offsetof(djs_ctx, embedded_used), "embedded_used"));
 }
 
 void Body::emit_probe(const program::Probe& probe) {

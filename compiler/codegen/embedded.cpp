@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 namespace djstap::codegen {
 
@@ -40,7 +41,25 @@ bool is_suffix(const std::string& code) {
     return code.find("/* pragma:suffix */") != std::string::npos;
 }
 
-const char* const ignore_out = "__attribute__((unused));\n";
+// Returns whether C code defines a label.
+bool has_label(const std::string& code, const std::string& name) {
+    for (size_t at = code.find(name); at != std::string::npos; at = code.find(name, at + 1)) {
+        const size_t next = code.find_first_not_of(" \t\n", at + name.size());
+        const bool begins = !at || std::strchr(" \t\n;{}", code[at - 1]);
+        if (begins && next != std::string::npos && code[next] == ':')
+            return true;
+    }
+    return false;
+}
+
+// Returns the labels at the end of a function: SystemTap's code may leave by `goto out`, too.
+std::string end_labels(const std::string& code) {
+    const bool leaves = code.find("goto out") != std::string::npos && !has_label(code, "out");
+    return std::string(leaves ? "out: __attribute__((unused));\n" : "") +
+           "djs_done: __attribute__((unused));\n";
+}
+
+const char* const begin_function = "\n{\nDJS_EMBEDDED_CALL;\n";
 
 } // namespace
 
@@ -58,8 +77,8 @@ std::string EmbeddedCode::add(const std::string& head, const std::string& before
                               const std::string& code, const std::string& after,
                               SourceRange range) {
     files_.insert(range.file);
-    text_ += head + ";\nDJS_EMBEDDED " + head + "\n{\n" + before + line(range) + code +
-             "\n;goto djs_done;\ndjs_done: " + ignore_out + after + "}\n";
+    text_ += head + ";\nDJS_EMBEDDED " + head + begin_function + before + line(range) + code +
+             "\n;goto djs_done;\n" + end_labels(code) + after + "}\n";
     return head;
 }
 
@@ -78,7 +97,7 @@ std::string EmbeddedCode::macros(const std::vector<program::EmbeddedGlobal>& glo
                 return;
             name = prefix + tail;
             text += std::string("#define ") + macro + each.global->name + "(...) " + name +
-                    "(CONTEXT, ##__VA_ARGS__)\n";
+                    "(djs_context, ##__VA_ARGS__)\n";
             undo += std::string("#undef ") + macro + each.global->name + "\n";
         };
         define(each.reads, "STAP_GLOBAL_GET_", "djs_get_", known->second.get);
@@ -133,6 +152,10 @@ std::string EmbeddedCode::function(const program::Function& function) {
     } else {
         text_ += "#define STAP_RETURN(...) goto djs_done\n";
     }
+    if (has_label(function.embedded, "deref_fault")) {
+        text_ += "#undef DJS_EMBEDDED_FAULT\n#define DJS_EMBEDDED_FAULT(...) goto deref_fault\n";
+        undo += "#undef DJS_EMBEDDED_FAULT\n#define DJS_EMBEDDED_FAULT DJS_EMBEDDED_FAILED\n";
+    }
     const SourceRange place = function.embedded_range;
     // The code is in a block of its own, so that it may begin with __label__.
     const std::string code = "{" + line(place) + function.embedded + "\n;}";
@@ -140,8 +163,8 @@ std::string EmbeddedCode::function(const program::Function& function) {
         text_ += "DJS_EMBEDDED_BODY void " + name + "_in(" + context +
                  (function.unmangled ? ", struct " + name + "_this *THIS"
                                      : ", int64_t *djs_value" + parameters) +
-                 ")\n{\n" + code + "\ngoto djs_done;\ndjs_done: ;\n}\n";
-        text_ += head + ";\nDJS_EMBEDDED " + head + "\n{\n" +
+                 ")\n{\n" + code + "\ngoto djs_done;\n" + end_labels(code) + ";\n}\n";
+        text_ += head + ";\nDJS_EMBEDDED " + head + begin_function +
                  (function.unmangled
                       ? before + name + "_in(djs_context, THIS);\nreturn THIS->__retvalue;\n}\n"
                       : "int64_t djs_value = 0;\n" + name + "_in(djs_context, &djs_value" + names +
@@ -204,6 +227,10 @@ std::string EmbeddedCode::source() const {
             out += "void " + names.set + keys + ", " + type(global->value) + ");\n";
     }
     return out + text_ + last;
+}
+
+bool EmbeddedCode::uses_context() const {
+    return source().find("CONTEXT") != std::string::npos;
 }
 
 // ---- calls --------------------------------------------------------------------------------------

@@ -31,6 +31,8 @@ class EmbeddedCode {
 
     // Returns the whole source; empty if nothing of it is used.
     std::string source() const;
+    // Returns whether it uses CONTEXT, for which the runtime has to allocate memory.
+    bool uses_context() const;
 
     // The functions with which C code reads and writes a global; empty names: unused.
     //   get: s64 or const char * name(ctx, keys…); set: void name(ctx, keys…, value)

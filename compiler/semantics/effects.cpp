@@ -47,6 +47,12 @@ class Collector {
         walk_expressions(root, [&](Expression& node) { one(node); });
     }
 
+    // The registers at the hit that C code names are all of them (include/embedded_context.h).
+    void embedded_code(const std::string& code) {
+        found_.effects.embedded = true;
+        found_.effects.registers |= code.find("CONTEXT->kregs") != std::string::npos;
+    }
+
     void embedded(const std::vector<EmbeddedGlobal>& globals) {
         for (const EmbeddedGlobal& each : globals) {
             if (each.reads)
@@ -97,6 +103,7 @@ class Collector {
             break;
         case StatementKind::EmbeddedStatement:
             embedded(as<program::EmbeddedStatement>(node).globals);
+            embedded_code(as<program::EmbeddedStatement>(node).code);
             effects.prints = effects.can_fail = effects.calls_runtime = true;
             break;
         default:
@@ -172,6 +179,7 @@ class Collector {
             break;
         case ExpressionKind::EmbeddedC:
             embedded(as<EmbeddedC>(node).globals);
+            embedded_code(as<EmbeddedC>(node).code);
             [[fallthrough]];
         case ExpressionKind::Dereference:
         case ExpressionKind::RegexMatch:
@@ -258,6 +266,7 @@ void join(Effects& into, const Effects& from) {
     into.calls_runtime |= from.calls_runtime;
     into.can_exit |= from.can_exit;
     into.registers |= from.registers;
+    into.embedded |= from.embedded;
 }
 
 // Returns whether a probe's condition has the same value wherever it is evaluated.
@@ -343,9 +352,11 @@ void compute_effects(Program& program, uint64_t max_statements) {
         if (function->body)
             Collector(found, true).statement(*function->body);
         Collector(found, true).embedded(function->embedded_globals);
-        if (!function->embedded.empty())
+        if (!function->embedded.empty()) {
+            Collector(found, true).embedded_code(function->embedded);
             found.effects.prints = found.effects.can_fail = found.effects.calls_runtime =
                 found.effects.can_exit = true;
+        }
         if (function->recursive)
             count_at_run_time(found.effects);
         found.effects.strings |= function->return_type == Type::String;
@@ -382,7 +393,8 @@ void compute_effects(Program& program, uint64_t max_statements) {
                before.prints != now.prints || before.can_fail != now.can_fail ||
                before.loops != now.loops || before.walks != now.walks ||
                before.strings != now.strings || before.calls_runtime != now.calls_runtime ||
-               before.can_exit != now.can_exit || before.registers != now.registers;
+               before.can_exit != now.can_exit || before.registers != now.registers ||
+               before.embedded != now.embedded;
     };
     for (bool changed = true; changed;) {
         changed = false;

@@ -109,6 +109,7 @@ struct Effects {
     bool calls_runtime = false;
     bool can_exit = false;
     bool registers = false; // needs registers that pass no arguments, or changes some
+    bool embedded = false;  // runs embedded C
 };
 
 struct Block;

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The functions that a script's embedded C code calls.
+#include <linux/sched/task_stack.h>
+
+#include "arch/runtime.h"
 #include "access/access.h"
+#include "cpu/level.h"
 #include "include/embedded.h"
+#include "include/functions.h"
+#include "sites/sites.h"
 
 DJS_HANDLER_CODE void djs_embedded_error(struct djs_ctx *ctx, const char *format, ...)
 {
@@ -12,22 +18,57 @@ DJS_HANDLER_CODE void djs_embedded_error(struct djs_ctx *ctx, const char *format
 	va_end(arguments);
 }
 
-DJS_HANDLER_CODE bool djs_embedded_read(struct djs_ctx *ctx, char *to, u64 address, size_t size)
+static DJS_HANDLER_CODE bool is_in(enum djs_embedded_space space, u64 address)
+{
+	return space == DJS_EMBEDDED_ANYWHERE ||
+	       djs_is_user(address) == (space == DJS_EMBEDDED_USER);
+}
+
+DJS_HANDLER_CODE bool djs_embedded_read_number(enum djs_embedded_space space, u64 address, u32 size,
+					       u64 *value)
+{
+	return is_in(space, address) && djs_read_number(address, size, value);
+}
+
+DJS_HANDLER_CODE bool djs_embedded_write_number(enum djs_embedded_space space, u64 address,
+						u32 size, u64 value)
+{
+	return is_in(space, address) && djs_write_number(address, size, value);
+}
+
+DJS_HANDLER_CODE bool djs_embedded_write_text(enum djs_embedded_space space, const char *text,
+					      u64 address, size_t bytes)
+{
+	size_t length, i;
+
+	if (!bytes)
+		return true;
+	length = strnlen(text, bytes - 1);
+	for (i = 0; i < length; i++)
+		if (!djs_embedded_write_number(space, address + i, 1, (u8)text[i]))
+			return false;
+	return djs_embedded_write_number(space, address + length, 1, 0);
+}
+
+DJS_HANDLER_CODE void djs_embedded_fail_access(struct djs_ctx *ctx, const char *verb, u64 address,
+					       u32 size)
+{
+	djs_fail_number(ctx, verb, address, size, djs_is_user(address), DJS_NO_PLACE);
+}
+
+DJS_HANDLER_CODE size_t djs_embedded_read(char *to, u64 address, size_t size)
 {
 	size_t done, step;
 	u64 value;
 
 	for (done = 0; done < size; done += step) {
 		step = size - done >= sizeof(value) ? sizeof(value) : 1;
-		if (!djs_read_number(address + done, step, &value)) {
-			djs_fail_number(ctx, "read", address + done, step,
-					djs_is_user(address + done), DJS_NO_PLACE);
-			return false;
-		}
+		if (!djs_read_number(address + done, step, &value))
+			return size - done;
 		if (to)
 			memcpy(to + done, &value, step);
 	}
-	return true;
+	return 0;
 }
 
 DJS_HANDLER_CODE void djs_embedded_print(struct djs_ctx *ctx, const char *format, ...)
@@ -38,4 +79,190 @@ DJS_HANDLER_CODE void djs_embedded_print(struct djs_ctx *ctx, const char *format
 	vsnprintf(ctx->work, DJS_WORK_BYTES, format, arguments);
 	va_end(arguments);
 	djs_record_text(ctx, DJS_RECORD_TEXT, ctx->work, 0);
+}
+
+/* ---- CONTEXT --------------------------------------------------------------------------------- */
+
+static DJS_HANDLER_CODE enum stp_probe_type type_of_probe(const struct djs_ctx *ctx)
+{
+	switch (ctx->site ? ctx->site->mechanism : DJS_MECHANISM_NONE) {
+	case DJS_MECHANISM_NONE:
+		return stp_probe_type_been;
+	case DJS_MECHANISM_TIMER:
+		return strncmp(djs_site_text(ctx->site->point), "timer.jiffies", 13)
+			   ? stp_probe_type_hrtimer
+			   : stp_probe_type_timer;
+	case DJS_MECHANISM_PERF:
+		return strncmp(djs_site_text(ctx->site->point), "timer.profile", 13)
+			   ? stp_probe_type_perf
+			   : stp_probe_type_profile_timer;
+	case DJS_MECHANISM_TRACEPOINT:
+		return stp_probe_type_tracepoint;
+	case DJS_MECHANISM_MARKER:
+		return stp_probe_type_marker;
+	case DJS_MECHANISM_PROCFS:
+		return stp_probe_type_procfs;
+	case DJS_MECHANISM_NETFILTER:
+		return stp_probe_type_netfilter;
+	case DJS_MECHANISM_BREAKPOINT:
+		return stp_probe_type_hwbkpt;
+	case DJS_MECHANISM_PROCESS:
+		return stp_probe_type_utrace;
+	case DJS_MECHANISM_UPROBE:
+		return stp_probe_type_uprobe;
+	case DJS_MECHANISM_URETPROBE:
+		return stp_probe_type_uretprobe;
+	}
+	return ctx->handler->kind == DJS_HANDLER_RETURN ? stp_probe_type_kretprobe
+							: stp_probe_type_kprobe;
+}
+
+DJS_HANDLER_CODE struct context *djs_embedded_begin(struct djs_ctx *ctx)
+{
+	struct context *context = (struct context *)ctx->embedded;
+	const u32 size = offsetof(struct context, strings) + 3 * djs_script.string_bytes;
+	char *point = ctx->embedded + size;
+
+	memset(context, 0, offsetof(struct context, strings));
+	context->handler = ctx;
+	context->last_error = ctx->error;
+	context->probe_type = type_of_probe(ctx);
+	context->user_mode_p = ctx->user_regs;
+	if (ctx->user_regs)
+		context->uregs = ctx->regs;
+	else
+		context->kregs = ctx->regs;
+	djs_fn_pp(ctx, point);
+	context->probe_point = point;
+	ctx->embedded_used = 1;
+	return context;
+}
+
+/* The code may have copied its message from an error of the runtime, or left that in place. */
+DJS_HANDLER_CODE void djs_embedded_leave(struct djs_ctx *ctx)
+{
+	struct context *context = (struct context *)ctx->embedded;
+	const char *error = context->last_error;
+
+	context->last_error = NULL;
+	if (context->aborted)
+		djs_fn_abort(ctx);
+	else if (error && error != ctx->error)
+		djs_fail_text(ctx, DJS_NO_PLACE, "%s", error);
+	context->aborted = 0;
+}
+
+/* ---- functions of SystemTap's runtime -------------------------------------------------------- */
+
+DJS_HANDLER_CODE bool djs_embedded_is_compat(struct task_struct *task)
+{
+	return task->mm && !djs_is_unwindable(task_pt_regs(task));
+}
+
+DJS_HANDLER_CODE struct pt_regs *djs_embedded_user_registers(void)
+{
+	return current->mm ? task_pt_regs(current) : NULL;
+}
+
+DJS_HANDLER_CODE s64 djs_embedded_target(void)
+{
+	return djs_traced_pid;
+}
+
+DJS_HANDLER_CODE s64 djs_embedded_reader(void)
+{
+	return READ_ONCE(djs_reader_pid);
+}
+
+/* Reads everything once before it writes anything: a fault leaves `to` as it was. */
+DJS_HANDLER_CODE unsigned long djs_embedded_copy_user(char *to, u64 from, unsigned long bytes)
+{
+	unsigned long done, step;
+	bool writes = false;
+	u64 value;
+
+	if (!djs_is_user(from) || bytes > DJS_EMBEDDED_COPY_MAX)
+		return bytes ?: 1;
+	do {
+		for (done = 0; done < bytes; done += step) {
+			step = bytes - done >= sizeof(value) ? sizeof(value) : 1;
+			if (!djs_read_number(from + done, step, &value))
+				return bytes;
+			if (writes)
+				memcpy(to + done, &value, step);
+		}
+		writes = !writes;
+	} while (writes);
+	return 0;
+}
+
+DJS_HANDLER_CODE long djs_embedded_copy_user_string(char *to, u64 from, long bytes)
+{
+	if (!djs_is_user(from))
+		return -EFAULT;
+	return bytes > 0 ? djs_read_user_string(to, from, bytes) : 0;
+}
+
+DJS_HANDLER_CODE int djs_embedded_escape(struct djs_ctx *ctx, char *to, u64 from, int bytes,
+					 int room, int quoted, int user, int buffer)
+{
+	const u32 most = DJS_WORK_BYTES - 1;
+	const u32 length = bytes <= 0 ? djs_script.string_bytes - 1 : bytes;
+	char *text = ctx->work;
+	bool read;
+
+	if (buffer)
+		read = djs_read_bytes(text, from, min(length, most), user);
+	else if (user)
+		read = djs_is_user(from) &&
+		       djs_read_user_string(text, from, min(length, most) + 1) >= 0;
+	else
+		read = djs_read_kernel_string(text, from, min(length, most) + 1) >= 0;
+	if (!read) {
+		strscpy(to, "<unknown>", room + 1);
+		return -EFAULT;
+	}
+	if (!buffer)
+		return djs_text_escape(to, text, room, djs_script.string_bytes, quoted);
+	return djs_text_escape_buffer(to, text, min(length, most), room, djs_script.string_bytes);
+}
+
+DJS_HANDLER_CODE int djs_embedded_argument(int n, int registers, struct pt_regs *regs, size_t word,
+					   long *value)
+{
+	if (n < 1 || registers < 0 || registers > DJS_REGISTER_ARGUMENTS)
+		return -1;
+	if (n > registers) {
+		*value = djs_stack_argument(regs, DJS_REGISTER_ARGUMENTS) + (n - registers) * word;
+		return user_mode(regs) ? 2 : 1;
+	}
+	if (word != sizeof(long)) /* a 32-bit program's registers have other roles */
+		return -1;
+	*value = djs_register_argument(regs, n);
+	return 0;
+}
+
+/* The context of the handler that runs here; NULL: it runs in a task, where it can be preempted. */
+static DJS_HANDLER_CODE struct djs_ctx *running_context(void)
+{
+	struct djs_ctx *ctx = this_cpu_read(djs_cpu.contexts) + djs_level();
+
+	return ctx->busy ? ctx : NULL;
+}
+
+/* For functions of the C code, which do not have CONTEXT. */
+DJS_HANDLER_CODE void djs_embedded_warn(const char *format, ...)
+{
+	struct djs_ctx *ctx;
+	char *text;
+	va_list arguments;
+
+	preempt_disable_notrace();
+	ctx = running_context() ?: &djs_session_ctx;
+	text = ctx->work;
+	va_start(arguments, format);
+	vsnprintf(text, DJS_WORK_BYTES, format, arguments);
+	va_end(arguments);
+	djs_record_text(ctx, DJS_RECORD_WARNING, text, -1);
+	preempt_enable_notrace();
 }

@@ -145,6 +145,9 @@ enum djs_rests {
 	DJS_RESTS_SHARED /* the same, and it releases its locks meanwhile */
 };
 
+/* The size of what CONTEXT refers to in embedded C (include/embedded_context.h). */
+#define DJS_EMBEDDED_BYTES(string_bytes) (4 * (string_bytes) + 512)
+
 struct djs_ctx {
 	/* NULL: none; else the message that ends the handler (or enters a catch) */
 	const char *error;
@@ -180,6 +183,9 @@ struct djs_ctx {
 	u32 aborted;	   /* the error is abort(): neither caught nor reported */
 	u32 walked;	   /* elements that this run of the handler sorted or visited */
 	u32 returned;	   /* regs are those at the return: the arguments are gone */
+	/* embedded C: DJS_EMBEDDED_BYTES, of which this run of the handler has made use */
+	char *embedded;
+	u32 embedded_used;
 };
 
 #ifdef __cplusplus

@@ -24,7 +24,7 @@ static inline void djs_gate_add(u32 flags) /* any context */
 }
 extern struct djs_ctx djs_session_ctx; /* for begin, end, error and the session's own messages */
 /* ctx->work holds stack traces and symbol names; it is followed by the string that tokenize() works
- * on, then by ctx->error_text. */
+ * on, then by ctx->error_text, then by ctx->embedded. */
 #define DJS_WORK_BYTES 2560
 static inline u32 djs_error_bytes(void)
 {
@@ -32,12 +32,14 @@ static inline u32 djs_error_bytes(void)
 }
 static inline size_t djs_work_bytes(void)
 {
-	return DJS_WORK_BYTES + ALIGN(djs_script.string_bytes, 64) + ALIGN(djs_error_bytes(), 64);
+	return DJS_WORK_BYTES + ALIGN(djs_script.string_bytes, 64) + ALIGN(djs_error_bytes(), 64) +
+	       ALIGN(djs_script.embedded_bytes, 64);
 }
 static inline void djs_work_init(struct djs_ctx *ctx, char *memory)
 {
 	ctx->work = memory;
 	ctx->error_text = memory + DJS_WORK_BYTES + ALIGN(djs_script.string_bytes, 64);
+	ctx->embedded = ctx->error_text + ALIGN(djs_error_bytes(), 64);
 }
 #define DJS_NO_PLACE (~0u) /* an error whose place the caller knows, or whose place is unknown */
 

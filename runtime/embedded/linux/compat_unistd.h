@@ -6,6 +6,8 @@
 
 #include <asm/unistd_32_ia32.h>
 
+#include "linux/other_unistd.h"
+
 #define __NR_compat_kexec_file_load (-1)
 #define __NR_compat_pselect7	    (-1)
 
