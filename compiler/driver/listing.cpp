@@ -35,6 +35,12 @@ void print_listing(Invocation& invocation, const ProbeListing& listing) {
 std::optional<ast::File> parse_pattern(Invocation& invocation) {
     uint32_t id =
         invocation.sources.add("<probe>", "probe " + invocation.options.list_pattern + " {}");
+    if (invocation.options.list_pattern.find_first_not_of(" \t\n") == std::string::npos) {
+        invocation.diagnostics.report(DiagnosticKind::NotOnePoint, {})
+            .hint("-l and -L take a probe point: 'vfs.*', 'kernel.function(\"vfs_*\")', or '**' "
+                  "for all names");
+        return std::nullopt;
+    }
     auto file = parse_file(invocation.sources, id, invocation.preprocessor(),
                            invocation.tapsets().macros(), invocation.diagnostics);
     if (!file)

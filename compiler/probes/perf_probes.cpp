@@ -6,6 +6,7 @@
 #include "system/process.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace djstap {
 
@@ -59,8 +60,29 @@ bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver,
     return true;
 }
 
-// Limits the event to the threads of what .process or .process("PATH") names. A name is looked up
-// as the shell does; a path when the module is loaded, which may be on another system.
+// Returns the path of the program that .process("…") names: of a name as the shell looks it up, of
+// a relative path from the current folder.
+Result<std::string> program_of_event(const std::string& name) {
+    if (name.empty())
+        return Failure{"its name is empty",
+                       "without an argument, .process is the process of -c or -x"};
+    if (name.starts_with('/'))
+        return name;
+    if (name.find('/') == std::string::npos) {
+        const std::string found = find_program(name);
+        if (found.empty())
+            return Failure{"no folder of $PATH contains such a program", ""};
+        return found;
+    }
+    std::error_code error;
+    const std::string found = std::filesystem::canonical(name, error).string();
+    if (error)
+        return Failure{"there is no such file", "a relative path begins at the current folder"};
+    return found;
+}
+
+// Limits the event to the threads of what .process or .process("PATH") names. The module looks the
+// file up when it is loaded, which may be on another system.
 bool select_program(const ast::ProbePoint& point, Resolver& resolver, PerfEvent& event) {
     const ast::PointComponent* process = find_component(point, "process");
     if (!process)
@@ -69,22 +91,22 @@ bool select_program(const ast::ProbePoint& point, Resolver& resolver, PerfEvent&
         event.how |= DJS_PERF_OF_TARGET;
         return true;
     }
-    const std::string& name = process->string;
-    const bool is_path = name.find('/') != std::string::npos;
     event.how |= DJS_PERF_OF_PROGRAM;
-    event.program = is_path || name.empty() ? name : find_program(name);
-    if (event.program.starts_with('/'))
-        return true;
-    auto& diagnostic =
-        resolver.diagnostics.report(DiagnosticKind::CannotProbe, process->argument_range,
-                                    {name, is_path ? "it is a path relative to an unknown folder"
-                                                   : "no folder of $PATH contains such a program"});
-    if (is_path)
-        diagnostic.hint("the file is looked up where the module is loaded: write a path that "
-                        "begins with /");
-    else if (name.empty())
-        diagnostic.hint("without an argument, .process is the process of -c or -x");
-    return false;
+    auto path = program_of_event(process->string);
+    if (!path) {
+        resolver.diagnostics
+            .report(DiagnosticKind::CannotProbe, process->argument_range,
+                    {process->string, path.failure().message})
+            .hint(path.failure().hint);
+        return false;
+    }
+    event.program = *path;
+    std::error_code error;
+    if (!std::filesystem::exists(event.program, error))
+        resolver.diagnostics
+            .report(DiagnosticKind::ProgramMissing, process->argument_range, {event.program})
+            .hint("it has to exist where the module is loaded");
+    return true;
 }
 
 bool resolve_perf(const ast::ProbePoint& point, Resolver& resolver, std::vector<Candidate>& out) {

@@ -114,6 +114,12 @@ std::string title_of(const Documentation& name) {
     return name.name + (name.kind == DocumentedKind::Function ? "()" : "");
 }
 
+// Returns a word with its article, at the beginning of a sentence.
+std::string with_article(std::string_view word) {
+    const bool is_vowel = std::string_view("aeiou").find(word.front()) != std::string_view::npos;
+    return (is_vowel ? "An " : "A ") + std::string(word);
+}
+
 } // namespace
 
 void Output::documented(const std::vector<Documentation>& names, bool brief) {
@@ -155,7 +161,7 @@ void Output::documented(const std::vector<Documentation>& names, bool brief) {
                                         : std::string(column + 2 - own.size(), ' ') +
                                               wrapped(variable.text, column + 4, column + 4)));
         }
-        line(name.file.empty() ? "\n  A " + std::string(name_of(name.kind)) + " of the language."
+        line(name.file.empty() ? "\n  " + with_article(name_of(name.kind)) + " of the language."
                                : "\n  " + name.file + ":" + std::to_string(name.line));
     }
 }
