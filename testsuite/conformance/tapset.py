@@ -118,7 +118,7 @@ def main():
             print(f"{function.name}({len(function.types)}): {error}")
         print()
         kinds = collections.Counter(re.sub(r"'[^']*'", "'…'", error) for error in checker.failures.values())
-        for kind, count in kinds.max_common(20):
+        for kind, count in kinds.most_common(20):
             print(f"{count:4} {kind}")
     passed = len(every) - len(checker.failures)
     print(f"{passed} of {len(every)} functions pass -p{options.last}")
