@@ -37,7 +37,7 @@ static DJS_WORKS(visit_current, visits);
 
 static DJS_HANDLER_CODE void visit_soon(struct task_struct *task)
 {
-	if (djs_works_add(&visits, task) == -ENOSPC)
+	if (djs_works_add(&visits, task, GFP_NOWAIT | __GFP_NOWARN) == -ENOSPC)
 		atomic64_inc(&not_followed);
 }
 
@@ -77,7 +77,7 @@ static void stop_following(void)
 
 static int start_following(void)
 {
-	int error = djs_works_open(&visits, djs_script.max_perf_threads);
+	int error = djs_works_open(&visits);
 
 	if (!error)
 		error = djs_task_events_start(watched, ARRAY_SIZE(watched));
@@ -123,7 +123,7 @@ static int find_program(struct djs_followed *followed)
 	    .inherit_stat = counts,
 	    .remove_on_exec = 1,
 	};
-	error = djs_works_open(&visits, djs_script.max_perf_threads);
+	error = djs_works_open(&visits);
 	if (error == -EOPNOTSUPP)
 		djs_site_failed(followed->run, error, "this kernel has no task_work_add");
 	if (error)

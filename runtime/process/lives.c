@@ -87,8 +87,6 @@ static void begin_current(void)
 }
 
 static DJS_WORKS(begin_current, beginnings);
-/* For new tasks. If there are too many at a time, some begin when they end. */
-#define FEW_BEGINNINGS 1024
 
 /* ---- execs, forks and exits ------------------------------------------------------------------ */
 
@@ -125,7 +123,8 @@ static DJS_HANDLER_CODE void life_forks(void *unused, struct task_struct *parent
 	else
 		is_new = is_process_wanted(child, &program) && djs_member_add(child->pid, &program);
 	if (is_new && has_handler(is_thread ? DJS_PROCESS_THREAD_BEGIN : DJS_PROCESS_BEGIN))
-		djs_works_add(&beginnings, child);
+		/* Without memory it begins when it ends. */
+		djs_works_add(&beginnings, child, GFP_NOWAIT | __GFP_NOWARN);
 }
 
 static DJS_HANDLER_CODE void life_exits(void *unused, struct task_struct *task)
@@ -240,7 +239,7 @@ static void follow_existing(void)
 	djs_members_added();
 	for (i = 0; i < threads; i++)
 		if (second[i].is_new)
-			djs_works_add_new(&beginnings, second[i].task, GFP_KERNEL);
+			djs_works_add(&beginnings, second[i].task, GFP_KERNEL);
 	put_threads(first, processes);
 	put_threads(second, threads);
 }
@@ -249,7 +248,7 @@ static void follow_existing(void)
 
 int djs_lives_start(void)
 {
-	int error = djs_works_open(&beginnings, FEW_BEGINNINGS);
+	int error = djs_works_open(&beginnings);
 
 	if (!error)
 		error = djs_members_init();

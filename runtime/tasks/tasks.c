@@ -47,6 +47,17 @@ struct work {
  */
 static DEFINE_RAW_SPINLOCK(works_lock);
 
+/* Works that are not allocated when they are added: with PREEMPT_RT the allocator sleeps, also for
+ * those who say that they must not. */
+#define FREE_WORKS (IS_ENABLED(CONFIG_PREEMPT_RT) ? 128 : 16)
+
+static DJS_HANDLER_CODE struct work *new_work(gfp_t how)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !gfpflags_allow_blocking(how))
+		return NULL;
+	return kzalloc(sizeof(struct work), how);
+}
+
 static DJS_HANDLER_CODE void keep_free(struct djs_works *works, struct work *work)
 {
 	hlist_add_head(&work->link, &works->free);
@@ -74,7 +85,7 @@ static void run_work(struct callback_head *head)
 	}
 	works->function();
 	raw_spin_lock_irq(&works_lock);
-	if (works->free_count < works->reserve) {
+	if (works->free_count < FREE_WORKS) {
 		keep_free(works, work);
 		work = NULL;
 	}
@@ -85,8 +96,8 @@ static void run_work(struct callback_head *head)
 		wake_up(&works->queue);
 }
 
-/* With works_lock: `work` is about to be added to a task; NULL: one of the reserve. Returns 0 or an
- * error. */
+/* With works_lock: `work` is about to be added to a task; NULL: one of the free ones. Returns 0 or
+ * an error. */
 static DJS_HANDLER_CODE int begin_adding(struct djs_works *works, struct work **work)
 {
 	if (!works->open)
@@ -104,9 +115,9 @@ static DJS_HANDLER_CODE int begin_adding(struct djs_works *works, struct work **
 	return 0;
 }
 
-/* On an error the caller has the work again. */
+/* On an error the caller has the work again, unless it was free. */
 static DJS_HANDLER_CODE int finish_adding(struct djs_works *works, struct task_struct *task,
-					  struct work *work, bool of_reserve)
+					  struct work *work, bool was_free)
 {
 	unsigned long flags;
 	int error;
@@ -116,7 +127,7 @@ static DJS_HANDLER_CODE int finish_adding(struct djs_works *works, struct task_s
 	if (error) { /* it exits */
 		raw_spin_lock_irqsave(&works_lock, flags);
 		hlist_del(&work->link);
-		if (of_reserve)
+		if (was_free)
 			keep_free(works, work);
 		raw_spin_unlock_irqrestore(&works_lock, flags);
 	}
@@ -124,16 +135,20 @@ static DJS_HANDLER_CODE int finish_adding(struct djs_works *works, struct task_s
 	return error;
 }
 
-DJS_HANDLER_CODE int djs_works_add(struct djs_works *works, struct task_struct *task)
+DJS_HANDLER_CODE int djs_works_add(struct djs_works *works, struct task_struct *task, gfp_t how)
 {
-	struct work *work = NULL;
+	struct work *made = new_work(how), *work = made;
 	unsigned long flags;
 	int error;
 
 	raw_spin_lock_irqsave(&works_lock, flags);
 	error = begin_adding(works, &work);
 	raw_spin_unlock_irqrestore(&works_lock, flags);
-	return error ?: finish_adding(works, task, work, true);
+	if (!error)
+		error = finish_adding(works, task, work, !made);
+	if (error)
+		kfree(made);
+	return error;
 }
 
 DJS_HANDLER_CODE int djs_works_try(struct djs_works *works)
@@ -150,30 +165,12 @@ DJS_HANDLER_CODE int djs_works_try(struct djs_works *works)
 	return error ?: finish_adding(works, current, work, true);
 }
 
-DJS_HANDLER_CODE int djs_works_add_new(struct djs_works *works, struct task_struct *task, gfp_t how)
-{
-	struct work *work = kzalloc(sizeof(*work), how);
-	unsigned long flags;
-	int error;
-
-	if (!work)
-		return -ENOMEM;
-	raw_spin_lock_irqsave(&works_lock, flags);
-	error = begin_adding(works, &work);
-	raw_spin_unlock_irqrestore(&works_lock, flags);
-	if (!error)
-		error = finish_adding(works, task, work, false);
-	if (error)
-		kfree(work);
-	return error;
-}
-
-int djs_works_open(struct djs_works *works, u32 reserve)
+int djs_works_open(struct djs_works *works)
 {
 	int error = find_task_work();
 
-	works->reserve = reserve;
-	while (!error && READ_ONCE(works->free_count) < reserve) {
+	works->was_open = true;
+	while (!error && READ_ONCE(works->free_count) < FREE_WORKS) {
 		struct work *work = kzalloc(sizeof(*work), GFP_KERNEL);
 
 		if (!work)
@@ -232,7 +229,7 @@ void djs_works_free(struct djs_works *works)
 	struct hlist_node *next;
 	struct work *work;
 
-	if (!works->reserve) /* it was never opened */
+	if (!works->was_open)
 		return;
 	djs_works_close(works);
 #ifdef DJS_HAVE_RCU_TASKS
@@ -241,7 +238,8 @@ void djs_works_free(struct djs_works *works)
 	synchronize_rcu(); /* suffices where the kernel does not preempt tasks */
 	hlist_for_each_entry_safe(work, next, &works->free, link) kfree(work);
 	INIT_HLIST_HEAD(&works->free);
-	works->free_count = works->reserve = 0;
+	works->free_count = 0;
+	works->was_open = false;
 }
 
 /* ---- execs and forks ------------------------------------------------------------------------- */

@@ -28,8 +28,8 @@ struct tracepoint;
 struct djs_works {
 	void (*function)(void); /* runs in the task; may sleep, but is waited for */
 	struct hlist_head free, added;
-	u32 free_count, reserve;
-	bool open;
+	u32 free_count;
+	bool open, was_open;
 	u32 running;
 	atomic_t adding;
 	wait_queue_head_t queue;
@@ -38,19 +38,16 @@ struct djs_works {
 	struct djs_works name = {.function = what,                                                 \
 				 .queue = __WAIT_QUEUE_HEAD_INITIALIZER((name).queue)}
 
-/* From here on works may be added, `reserve` of them without an allocation. Returns 0 or an error;
- * -EOPNOTSUPP: this kernel has no works. May sleep. */
-int djs_works_open(struct djs_works *works, u32 reserve);
-/* Takes one of the reserve. Where the kernel tells of a task, which is current, or is not running
- * yet. Returns 0; -ENOSPC: the reserve is used up; -ESRCH: the task exits, or the works are closed.
- */
-int djs_works_add(struct djs_works *works, struct task_struct *task);
-/* The same for the current task in any context. -EBUSY: somebody else is adding a work, perhaps
- * whoever was interrupted. */
+/* From here on works may be added. Returns 0 or an error; -EOPNOTSUPP: this kernel has no works.
+ * May sleep. */
+int djs_works_open(struct djs_works *works);
+/* Adds a work to a task that is current, is not running yet, or is kept by the caller, where the
+ * kernel has locked nothing. If there is no memory, it is one of a few that are kept for this.
+ * Returns 0; -ENOSPC: there are none; -ESRCH: the task exits, or the works are closed. */
+int djs_works_add(struct djs_works *works, struct task_struct *task, gfp_t how);
+/* The same for the current task in any context, by one of those few. -EBUSY: somebody else is
+ * adding a work, perhaps whoever was interrupted. */
 int djs_works_try(struct djs_works *works);
-/* The same where the kernel has locked nothing; the memory is allocated, not one of the reserve.
- * -ENOMEM: there is none. */
-int djs_works_add_new(struct djs_works *works, struct task_struct *task, gfp_t how);
 /* Afterwards the function is not running, and never will: it waits for tasks in which it has begun.
  * The works may be opened again. May sleep. */
 void djs_works_close(struct djs_works *works);

@@ -172,16 +172,6 @@ static void prepare_current(void)
 }
 
 static DJS_WORKS(prepare_current, preparations);
-/* For handlers, which may interrupt anything. Elsewhere works are allocated. */
-#define FEW_PREPARATIONS (IS_ENABLED(CONFIG_PREEMPT_RT) ? 128 : 16)
-
-/* With PREEMPT_RT the allocator sleeps, also for those who say that they must not. */
-static DJS_HANDLER_CODE int add_preparation(struct task_struct *task)
-{
-	if (IS_ENABLED(CONFIG_PREEMPT_RT))
-		return djs_works_add(&preparations, task);
-	return djs_works_add_new(&preparations, task, GFP_NOWAIT | __GFP_NOWARN);
-}
 
 static DJS_HANDLER_CODE bool note_due(struct task_struct *task)
 {
@@ -190,7 +180,7 @@ static DJS_HANDLER_CODE bool note_due(struct task_struct *task)
 
 static DJS_HANDLER_CODE void prepare_soon(struct task_struct *task)
 {
-	if (note_due(task) && add_preparation(task))
+	if (note_due(task) && djs_works_add(&preparations, task, GFP_NOWAIT | __GFP_NOWARN))
 		cmpxchg(due_of(task), task, NULL);
 }
 
@@ -303,7 +293,7 @@ static int prepare_all(void)
 
 int djs_user_prepare_init(void)
 {
-	int error = djs_works_open(&preparations, FEW_PREPARATIONS);
+	int error = djs_works_open(&preparations);
 
 	if (!error)
 		error = start_events();
