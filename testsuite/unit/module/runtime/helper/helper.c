@@ -12,7 +12,8 @@ __attribute__((__noinline__)) int djs_double(int value)
 	return value * 2;
 }
 
-__attribute__((__noinline__, __section__(".kprobes.text"))) int djs_apply(int (*function)(int), int value)
+__attribute__((__noinline__, __section__(".kprobes.text"))) int djs_apply(int (*function)(int),
+									  int value)
 {
 	return sort(function(value));
 }
