@@ -54,14 +54,14 @@ BEGIN = """\
 
 What works on which of Debian's kernels for x86-64. `testsuite/kernel/table.py` writes this page from runs of kernel cases in guests;
 `scripts/kernels SERIES` fetches a kernel. Names with `-rt` are kernels with PREEMPT_RT, others are the kernels for clouds.
+On 6.1 and 6.12 `scripts/test` runs every kernel case.
 
 """
 MEANING = """\
 
-The columns: *kit*: the runtime is built, and a first script runs; *loads*: modules are loaded and
-unloaded, again and again, while their functions are called; *data*:
-breakpoints of the processor on data; *levels*: handlers know what they interrupt; *under load*: probes are attached and detached while
-they are hit. The other columns are mechanisms and parts of the runtime that [architecture.md](architecture.md) describes.
+The columns: *kit*: the runtime is built, and a first script runs; *loads*: modules are loaded and unloaded, again and again, while their
+functions are called; *data*: breakpoints of the processor on data; *levels*: handlers know what they interrupt; *under load*: probes are
+attached and detached while they are hit. The other columns are mechanisms and parts of the runtime that [architecture.md](architecture.md) describes.
 
 "partly": a case of this column does not hold on that kernel, for the reason below. "–": not run yet.
 
