@@ -7,10 +7,10 @@ namespace djstap::driver {
 namespace {
 
 constexpr Unsupported unsupported[] = {
-    {"-i,--interactive", false, false, "an interactive session"},
-    {"-b", false, false, "a separate output file for each CPU (bulk mode)"},
-    {"-S", true, false, "rotating the output file at a given size"},
-    {"--remote", true, false, "running the script on another machine"},
+    {"-i,--interactive", false, "an interactive session"},
+    {"-b", false, "a separate output file for each CPU (bulk mode)"},
+    {"-S", true, "rotating the output file at a given size"},
+    {"--remote", true, "running the script on another machine"},
 };
 
 // Symbols are found when they are shown, and unwind information where programs have it.

@@ -10,12 +10,10 @@
 
 namespace djstap::driver {
 
-// Options of SystemTap that djstap recognizes but does not implement yet. Options that only add
-// something get a warning, because a script also runs without them.
+// Options of SystemTap that djstap recognizes but does not implement yet.
 struct Unsupported {
     const char* names;
     bool has_value;
-    bool only_adds;
     const char* what;
 };
 

@@ -287,10 +287,7 @@ std::optional<Failure> OptionChecks::check() {
         if (option->count() == 0)
             continue;
         std::string name = option->get_name().substr(0, option->get_name().find(','));
-        if (!what->only_adds)
-            return bad(name + ": " + what->what + " is not supported yet");
-        options_.without_effect.push_back(name + " has no effect: djstap does not support " +
-                                          what->what);
+        return bad(name + ": " + what->what + " is not supported yet");
     }
     for (auto failure : {check_script(), check_verbosity(), check_names(), check_outputs(),
                          check_event_fields()}) {

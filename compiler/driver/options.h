@@ -93,8 +93,6 @@ struct Options {
 
     std::function<void(llvm::Module&)> plant; // for tests, see CodegenOptions
 
-    std::vector<std::string> without_effect; // a warning for each option that had no effect
-
     int verbose() const; // the highest of verbosity[]
     // Returns the script's name for messages: "<input>", "<stdin>" or its path.
     std::string script_name() const;

@@ -116,8 +116,6 @@ int print(const Text& text) {
 
 int run(Options options) {
     Invocation invocation(std::move(options));
-    for (const std::string& text : invocation.options.without_effect)
-        invocation.diagnostics.report(DiagnosticKind::OptionWithoutEffect, {}, {text});
     std::optional<int> status = carry_out(invocation);
     const bool printed = invocation.flush_output();
     invocation.show_diagnostics();

@@ -87,9 +87,9 @@ bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector
 } // namespace
 
 const std::vector<ProbeForms> timer_family{
+    {"timer.ms(NUMBER)[.randomize(NUMBER)]", resolve_timer, PointNeedsNoKernel | PointIsPeriodic},
     {"timer.{s|sec|msec|us|usec|ns|nsec|jiffies}(NUMBER)[.randomize(NUMBER)]", resolve_timer,
      PointNeedsNoKernel},
-    {"timer.ms(NUMBER)[.randomize(NUMBER)]", resolve_timer, PointNeedsNoKernel | PointIsPeriodic},
     {"timer.hz(NUMBER)", resolve_timer, PointNeedsNoKernel},
 };
 

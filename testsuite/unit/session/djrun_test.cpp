@@ -109,7 +109,7 @@ TEST_F(Djrun, HelpReadsLikeThatOfDjstap) {
         EXPECT_TRUE(std::regex_match(line, row)) << line;
         options++;
     }
-    EXPECT_EQ(options, 18u);
+    EXPECT_EQ(options, 19u);
 }
 
 TEST_F(Djrun, WantsAModuleFileOrAName) {
