@@ -21,7 +21,7 @@ ARRAYS = "global a probe timer.s(1) { a[pid()] <<< 1 foreach (k in a) print(@his
 STEPS = (
     (ARRAYS, "globals, process, timer"),
     ('probe kernel.function("vfs_read") { print_backtrace() }', "place, symbols"),
-    ('probe process("/bin/bash").function("main") { println(tid()) }', "process, programs, uprobe"),
+    ('probe process("/bin/bash").function("main") { println(tid()) }', "calls, process, programs, uprobe"),
     ("probe timer.jiffies(1) { }", "timer"),
     ('probe kernel.function("vfs_read") { println(substr(execname(), 1, 2) =~ "a") }', "process, regex, text"),
     ('probe kernel.function("vfs_read") { print_ubacktrace() }', "place, symbols, tasks, ustack"),
