@@ -61,6 +61,12 @@ template <class Row> Row identity(const Row& row, size_t keys) {
     return {row.begin(), row.begin() + static_cast<std::ptrdiff_t>(keys)};
 }
 
+// An array may have the name of a table that is not an array's.
+std::string title_of_array(const std::string& name) {
+    const bool is_taken = name == probes_title || name == globals_title || name == statistics_title;
+    return is_taken ? name + "[]" : name;
+}
+
 std::string column_of_key(size_t key, size_t keys) {
     return keys == 1 ? "key" : "key " + std::to_string(key + 1);
 }
@@ -125,7 +131,7 @@ void MonitorModel::add(const Event& event) {
         return;
     }
     std::vector<std::string> columns;
-    std::string title = format.shows;
+    std::string title = title_of_array(format.shows);
     if (keys == 0) {
         title = is_statistic ? statistics_title : globals_title;
         columns.emplace_back("name");

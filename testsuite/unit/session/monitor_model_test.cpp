@@ -136,6 +136,26 @@ TEST_F(Monitor, PauseLeavesWhatWasOff) {
     EXPECT_EQ(model_.lines(100, 5)[0].text.find("paused"), std::string::npos);
 }
 
+TEST_F(Monitor, ArraysMayHaveTheNamesOfOtherTables) {
+    mark(DJS_SHOWS_BEGIN);
+    probe(0, "first", 5);
+    scalar("n", 1);
+    element("probes", "few", 7);
+    element("probes", "many", 12);
+    element("globals", "one", 1);
+    element("statistics", "one", 1);
+    mark(DJS_SHOWS_END);
+    model_.set_switch(0, false);
+    EXPECT_TRUE(press(' ').on);
+    press('\t');
+    press('\t');
+    EXPECT_EQ(screen(),
+              "  probes (1)   globals (1)  [probes[] (2)]  globals[] (1)   statistics[] (1)\n"
+              " key  valuev\n"
+              ">many     12\n"
+              " few       7\n");
+}
+
 TEST_F(Monitor, SpaceOutsideTheProbesTellsWhereTheyAre) {
     snapshot(5, 7);
     press('\t');
