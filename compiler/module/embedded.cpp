@@ -22,6 +22,21 @@ using namespace module;
 
 namespace {
 
+// What follows an object in the cache: a damaged one would become part of the kernel.
+std::string seal_of(std::string_view bytes) {
+    return hexadecimal(hash_bytes(bytes));
+}
+
+// Removes the seal. Returns false if it is not that of these bytes.
+bool take_seal(std::string& bytes) {
+    const size_t length = seal_of("").size();
+    if (bytes.size() <= length)
+        return false;
+    const std::string seal = bytes.substr(bytes.size() - length);
+    bytes.resize(bytes.size() - length);
+    return seal == seal_of(bytes);
+}
+
 class Compiler {
   public:
     Compiler(const RuntimeKit& kit, const RuntimeSources& sources, std::string_view c_source,
@@ -34,13 +49,13 @@ class Compiler {
         const std::string key = hexadecimal(hash_bytes(c_source_, hash_bytes(kit_.directory))) +
                                 hexadecimal(hash_bytes(kit_.compiler));
         const std::string kept = folder + "/" + key + ".o";
-        if (auto known = read_cached(kept); known && !known->empty())
+        if (auto known = read_cached(kept); known && take_seal(*known))
             return *known;
         if (Status ok = compile(); !ok)
             return ok.failure();
         auto bytes = read_file(scratch_.file("embedded.o"));
         if (bytes) // without a cache it is compiled each time
-            static_cast<void>(write_cached(kept, *bytes));
+            static_cast<void>(write_cached(kept, *bytes + seal_of(*bytes)));
         return bytes;
     }
 
