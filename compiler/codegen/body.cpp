@@ -50,27 +50,25 @@ void Body::emit_probe(const program::Probe& probe) {
     error_ = kept_error_ ? kept_error_->reported : exit_;
     forget_match();
     make_locals(local_declarations_);
-    llvm::BasicBlock* skipped = nullptr;
+    auto* const skipped = probe.timing ? block("skipped") : exit_; // what is not timed
     if (probe.has_switch) {
-        skipped = block("skipped");
         auto* on = block("on");
         Value off = builder_.CreateLoad(script_.types.i32, script_.switch_of(probe), true, "off");
         branch_unlikely(builder_.CreateICmpNE(off, script_.u32(0)), skipped, on);
         begin(on);
     }
-    Value began = probe.timing ? cycles() : nullptr;
     if (probe.condition) {
         auto* enabled = block("enabled");
-        builder_.CreateCondBr(condition(*probe.condition), enabled, exit_);
+        builder_.CreateCondBr(condition(*probe.condition), enabled, skipped);
         begin(enabled);
     }
+    Value began = probe.timing ? cycles() : nullptr;
     statement(*probe.body);
     settle_actions(probe.body->range);
     jump(exit_);
     begin(exit_);
-    if (began)
+    if (began) {
         record(*probe.timing, builder_.CreateSub(cycles(), began));
-    if (skipped) {
         jump(skipped);
         begin(skipped);
     }

@@ -183,7 +183,7 @@ void MonitorModel::take_text(std::string_view text) {
     constexpr size_t kept_bytes = 64 * 1024;
     last_text_.append(text);
     if (last_text_.size() > kept_bytes)
-        last_text_.erase(0, last_text_.size() - kept_bytes);
+        last_text_.erase(0, last_text_.find('\n', last_text_.size() - kept_bytes) + 1);
     for (size_t begin = 0; begin < text.size();) {
         const size_t end = std::min(text.find('\n', begin), text.size());
         if (printed_.empty())

@@ -101,8 +101,8 @@ struct djs_switch {
 #define DJS_IOC_SITE   _IOWR('j', 4, struct djs_site_state)
 /* Looks up the symbols of all addresses that records mention. */
 #define DJS_IOC_SYMBOLS _IO('j', 5)
-/* Switches a probe off or on: when it returns, its handlers do not run any more, and sites that no
- * other probe needs are disarmed. */
+/* Switches a probe off or on: its handlers return at once from here on, except those that are
+ * running, and sites that no other probe needs are disarmed when it returns. */
 #define DJS_IOC_SWITCH _IOW('j', 6, struct djs_switch)
 
 #endif

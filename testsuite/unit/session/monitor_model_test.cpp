@@ -204,6 +204,15 @@ TEST_F(Monitor, ShowsWhatTheScriptPrintsWithoutControlCharacters) {
     EXPECT_EQ(model_.last_text(), "");
 }
 
+TEST_F(Monitor, KeepsWholeLinesOfLongOutput) {
+    for (int i = 0; i < 10000; i++)
+        model_.take_text("line " + std::to_string(i) + "\n");
+    EXPECT_TRUE(model_.last_text().starts_with("line "));
+    EXPECT_TRUE(model_.last_text().ends_with("line 9999\n"));
+    model_.take_text(std::string(100'000, 'x'));
+    EXPECT_LE(model_.last_text().size(), 100'000U);
+}
+
 TEST_F(Monitor, ScrollsAndFitsAnySize) {
     cycles_ += 1;
     mark(DJS_SHOWS_BEGIN);
