@@ -47,6 +47,8 @@ llvm::Constant* ScriptModule::handler_entry(const CompiledHandler& handler, uint
         kind == DJS_HANDLER_BEGIN || kind == DJS_HANDLER_END || kind == DJS_HANDLER_ERROR;
     int64_t actions =
         is_session ? options.limits.MAXACTION_INTERRUPTIBLE : options.limits.MAXACTION;
+    if (variant && variant->probe->most_statements)
+        actions = std::min<int64_t>(variant->probe->most_statements, INT32_MAX);
     const MechanismArguments arguments =
         variant ? mechanism_arguments(variant->payload) : MechanismArguments{};
     const std::string of = variant ? mechanism_program(variant->payload) : "";

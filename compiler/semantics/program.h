@@ -172,6 +172,8 @@ struct Probe {
     std::vector<ExpressionPtr> entry_values;
     Effects effects;
     bool synthetic = false; // the compiler added it: it prints globals, or times of probes
+    // How many statements a synthetic probe may execute, in place of MAXACTION; 0: that.
+    int64_t most_statements = 0;
     // -t, --monitor: receives the cycles that each run of the handler takes; else null
     const Global* timing = nullptr;
     bool has_switch = false; // a reader can switch it off: --monitor

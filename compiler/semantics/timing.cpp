@@ -100,6 +100,7 @@ void show_regularly(Program& program, const PointShapes& points, int64_t interva
     if (program.probes.empty())
         return;
     constexpr int64_t most_elements = 1000;
+    constexpr int64_t statements_an_element = 4; // the loop and its body, rounded up
     const SourceRange range = program.probes.front()->range;
     auto snapshot = synthetic_probe(range);
     GlobalPrinter printer(*snapshot, true);
@@ -124,9 +125,14 @@ void show_regularly(Program& program, const PointShapes& points, int64_t interva
         const bool is_timing =
             std::any_of(program.probes.begin(), program.probes.end(),
                         [&](const auto& probe) { return probe->timing == global.get(); });
-        if (!is_timing)
-            statements.push_back(printer.show(*global, most_elements));
+        if (is_timing)
+            continue;
+        statements.push_back(printer.show(*global, most_elements));
+        if (global->is_array())
+            snapshot->most_statements += most_elements * statements_an_element;
     }
+    snapshot->most_statements +=
+        static_cast<int64_t>(statements.size() + 1) * statements_an_element;
     mark(DJS_SHOWS_END, interval_ms);
     add_point(program, *snapshot, points, PointIsPeriodic, interval_ms);
     add_probe(program, std::move(snapshot));
