@@ -34,6 +34,12 @@ bool is_locked(const Global* global) {
     return global && global->storage == Storage::Locked;
 }
 
+// Whether C code names the registers at the hit (include/embedded_context.h), however it writes
+// CONTEXT->kregs.
+bool names_registers(const std::string& code) {
+    return code.find("kregs") != std::string::npos;
+}
+
 class Collector {
   public:
     explicit Collector(Found& found, bool in_function = false)
@@ -47,10 +53,10 @@ class Collector {
         walk_expressions(root, [&](Expression& node) { one(node); });
     }
 
-    // The registers at the hit that C code names are all of them (include/embedded_context.h).
+    // C code may use each of the registers that it names.
     void embedded_code(const std::string& code) {
         found_.effects.embedded = true;
-        found_.effects.registers |= code.find("CONTEXT->kregs") != std::string::npos;
+        found_.effects.registers |= names_registers(code);
     }
 
     void embedded(const std::vector<EmbeddedGlobal>& globals) {
@@ -433,6 +439,11 @@ void compute_effects(Program& program, uint64_t max_statements) {
     join_conditions(probes, found_of);
     for (size_t i = 0; i < probes.size(); i++)
         fill(found_of[i], probes[i]->effects);
+    // A macro or a function of top-level C stands for the registers wherever C code uses it.
+    if (std::any_of(program.embedded.begin(), program.embedded.end(),
+                    [](const auto* block) { return names_registers(block->code); }))
+        for (Probe* probe : probes)
+            probe->effects.registers |= probe->effects.embedded;
 }
 
 } // namespace djstap::semantics

@@ -363,6 +363,24 @@ TEST(SemanticsOptions, GuruAllowsWritingAndEmbeddedC) {
     EXPECT_EQ(analysis.program->functions[0]->embedded, " STAP_RETURN(1); ");
 }
 
+// Whoever names the registers at the hit, in whatever way, gets all of them.
+TEST(SemanticsOptions, EmbeddedCThatNamesRegistersNeedsThem) {
+    const auto needs_registers = [](const std::string& script) {
+        Analysis analysis(script, {true, false, {}});
+        EXPECT_TRUE(analysis.program) << analysis.errors();
+        return analysis.program && analysis.program->probes[0]->effects.registers;
+    };
+    const std::string probe = " probe kernel.function(\"f\") { if (f()) exit() }";
+    EXPECT_FALSE(needs_registers("function f:long() %{ STAP_RETURN(1); %}" + probe));
+    EXPECT_TRUE(needs_registers("function f:long() %{ STAP_RETURN(!!CONTEXT->kregs); %}" + probe));
+    EXPECT_TRUE(
+        needs_registers("function f:long() %{ STAP_RETURN(!!CONTEXT -> kregs); %}" + probe));
+    const std::string macro = "%{\n#define REGISTERS (CONTEXT->kregs)\n%}\n";
+    EXPECT_TRUE(
+        needs_registers(macro + "function f:long() %{ STAP_RETURN(!!REGISTERS); %}" + probe));
+    EXPECT_FALSE(needs_registers(macro + "function f:long() { return 1 }" + probe));
+}
+
 TEST(SemanticsOptions, GlobalsTakeValuesFromTheCommandLine) {
     Analysis analysis("global n = 5, s = \"a\" probe begin { print(n); print(s) }",
                       {false, false, {{"n", "-0x10"}, {"s", "b c"}}});
