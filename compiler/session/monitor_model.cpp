@@ -209,6 +209,14 @@ void MonitorModel::take_message(std::string_view message) {
     changed_ = true;
 }
 
+void MonitorModel::refuse(uint32_t probe, std::string_view why) {
+    notice_ = why;
+    paused_probes_.erase(probe);
+    if (paused_probes_.empty())
+        paused_ = false;
+    changed_ = true;
+}
+
 void MonitorModel::set_switch(uint32_t probe, bool on) {
     if (on)
         off_.erase(probe);
@@ -388,7 +396,7 @@ std::string MonitorModel::head_line() const {
         line += "  paused";
     if (frozen_)
         line += "  frozen";
-    return line + "   tab table  < > sort  r reverse  space switch  p pause  f freeze  q quit";
+    return line + "   q quit  tab table  < > sort  r reverse  space switch  p pause  f freeze";
 }
 
 std::string MonitorModel::tab_line() const {

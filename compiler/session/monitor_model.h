@@ -44,8 +44,8 @@ class MonitorModel {
     void take_message(std::string_view message);
     // Handles a key; `character` is that of MonitorKey::Character.
     MonitorRequest press(MonitorKey key, char character = 0);
-    // Reports that a request could not be met.
-    void refuse(std::string_view why) { notice_ = why; }
+    // Reports that a probe could not be switched as requested: it does not count as paused.
+    void refuse(uint32_t probe, std::string_view why);
     // Notes the state of a probe.
     void set_switch(uint32_t probe, bool on);
 

@@ -97,9 +97,11 @@ class MonitorOutput : public Output {
             return;
         for (const uint32_t probe : request.probes) {
             const int failed = controls_ ? controls_->switch_probe(probe, request.on) : ENOTTY;
-            if (failed)
-                model_->refuse(std::string("the probe cannot be switched: ") +
-                               std::strerror(failed));
+            if (failed == ENOTTY)
+                model_->refuse(probe, "probes cannot be switched with --runtime=user");
+            else if (failed)
+                model_->refuse(probe, std::string("the probe cannot be switched: ") +
+                                          std::strerror(failed));
             else
                 model_->set_switch(probe, request.on);
         }

@@ -27,10 +27,14 @@ const std::string& file_of(const OutputRequest& request, const OutputChoice& opt
 }
 
 Failure same_file(const OutputRequest& request, const std::string& file) {
+    const std::string hint =
+        request.kind->has.is_interactive
+            ? "give the other output a file: --output=FORMAT:FILE"
+            : "each output needs a file of its own: --output=" + std::string(request.kind->name) +
+                  ":FILE";
     return {option_of(request) + ": another output writes to " +
                 (file.empty() ? "standard output" : file) + ", too",
-            "each output needs a file of its own: --output=" + std::string(request.kind->name) +
-                ":FILE"};
+            hint};
 }
 
 // Text may appear on a terminal twice, and what goes to /dev/null needs no order.

@@ -156,6 +156,15 @@ TEST_F(Monitor, ArraysMayHaveTheNamesOfOtherTables) {
               " few       7\n");
 }
 
+TEST_F(Monitor, NothingIsPausedWhereProbesCannotBeSwitched) {
+    snapshot(5, 7);
+    for (const uint32_t probe : press('p').probes)
+        model_.refuse(probe, "it stays on");
+    EXPECT_EQ(model_.lines(100, 5)[0].text.find("paused"), std::string::npos);
+    EXPECT_NE(screen().find("it stays on"), std::string::npos);
+    EXPECT_FALSE(press('p').on); // it asks for a pause again
+}
+
 TEST_F(Monitor, SpaceOutsideTheProbesTellsWhereTheyAre) {
     snapshot(5, 7);
     press('\t');
