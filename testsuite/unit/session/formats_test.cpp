@@ -427,7 +427,7 @@ TEST_F(Formats, TwoNamesOfAFileAreOneFile) {
     ASSERT_TRUE(write_file(path("a"), "kept"));
     fs::create_symlink(path("a"), path("b"));
     OutputChoice choice;
-    choice.requests = {{&output_kinds()[1], path("a")}, {&output_kinds()[2], path("b")}};
+    choice.requests = {*parse_output("json:" + path("a")), *parse_output("csv:" + path("b"))};
     const auto opened = open_outputs(choice);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.failure().message,
