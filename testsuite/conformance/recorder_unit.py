@@ -53,6 +53,9 @@ def main():
         status, output = analyze("security", "--offline=true", "--no-pager", f"--threshold={MOST_EXPOSED}", path)
         if status:
             failures.append(f"the service is exposed more than before: {output}")
+        # A name without a module is no success.
+        if "AssertPathExists=/etc/djstap/recorders/%i.ko" not in text:
+            failures.append("the service succeeds without a module")
         # What loads modules must remain.
         allowed = analyze("syscall-filter", "@module")[1]
         if "finit_module" not in allowed or "ProtectKernelModules=no" not in text:
