@@ -143,8 +143,8 @@ def check_vim(folder):
             file.write(SCRIPT)
         commands = os.path.join(scratch, "commands.vim")
         with open(commands, "w", encoding="utf-8") as file:
-            file.write(f"set nocompatible\nset runtimepath^={folder}\nfiletype on\nsyntax on\nedit {script}\n"
-                       f"call writefile([&filetype, has('syntax')], '{output}', 'a')\n")
+            file.write(f"set nocompatible\nset runtimepath^={folder}\nfiletype plugin on\nsyntax on\nedit {script}\n"
+                       f"call writefile([&filetype, &commentstring, has('syntax')], '{output}', 'a')\n")
             for line, text, _, _ in EXPECTED:
                 file.write(f"call writefile([synIDattr(synID({line}, {place_of(line, text)[1]}, 1), 'name')], '{output}', 'a')\n")
             file.write("qall!\n")
@@ -153,10 +153,12 @@ def check_vim(folder):
         if not os.path.exists(output):
             return [f"vim fails: {done.stdout}{done.stderr}"]
         with open(output, encoding="utf-8") as file:
-            filetype, syntax, *groups = file.read().splitlines()
+            filetype, comment, syntax, *groups = file.read().splitlines()
     if syntax != "1":
         return None
     failures = [] if filetype == "djstap" else [f"Vim takes the script for {filetype}"]
+    if comment != "// %s":
+        failures.append(f"Vim writes comments as {comment}")
     return failures + [f"Vim: line {line}, {text}: {group}, expected {wanted}"
                        for (line, text, wanted, _), group in zip(EXPECTED, groups, strict=True) if group != wanted]
 
