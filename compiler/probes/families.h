@@ -63,6 +63,9 @@ constexpr uint32_t code_traits = PointHasVariables | PointTellsOfTask;
 // Finds the forms of a point. Reports what is wrong with a point that has none.
 const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver);
 
+// Returns the names of the counters of perf events, sorted. Reports what is wrong with one.
+std::vector<std::string> perf_counters(const program::Program& program, Diagnostics& diagnostics);
+
 // Returns the kernel's ticks per second; if unknown, the value of most distributions.
 uint64_t ticks_of(const Kernel& kernel);
 

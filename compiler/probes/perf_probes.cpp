@@ -3,10 +3,12 @@
 #include "probes/families.h"
 
 #include "include/script.h"
+#include "semantics/program.h"
 #include "system/process.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 namespace djstap {
 
@@ -47,8 +49,9 @@ bool resolve_profile(const ast::ProbePoint& point, Resolver& resolver,
     if (const ast::PointComponent* wanted = find_component(point, "hz")) {
         hz = wanted->number;
         if (hz < 1 || hz > 100'000) {
-            resolver.diagnostics.report(DiagnosticKind::TimerPeriod, wanted->argument_range,
-                                        {std::to_string(hz)});
+            resolver.diagnostics
+                .report(DiagnosticKind::TimerPeriod, wanted->argument_range, {std::to_string(hz)})
+                .hint("the rate is a number of hits a second, from 1 to 100000");
             return false;
         }
     }
@@ -115,8 +118,10 @@ bool resolve_perf(const ast::ProbePoint& point, Resolver& resolver, std::vector<
     const ast::PointComponent* given = frequency ? frequency : sample;
     const int64_t period = given ? given->number : default_sample;
     if (period < 1) {
-        resolver.diagnostics.report(DiagnosticKind::TimerPeriod, given->argument_range,
-                                    {std::to_string(period)});
+        resolver.diagnostics
+            .report(DiagnosticKind::TimerPeriod, given->argument_range, {std::to_string(period)})
+            .hint(frequency ? "the rate is a number of hits a second, at least 1"
+                            : "the period is a number of events, at least 1");
         return false;
     }
     PerfEvent event =
@@ -145,6 +150,17 @@ bool resolve_perf_counter(const ast::ProbePoint& point, Resolver& resolver,
     return true;
 }
 
+void check_counter(const program::Probe& probe, const ast::PointComponent& counter,
+                   Diagnostics& diagnostics) {
+    if (counter.string.empty())
+        diagnostics.report(DiagnosticKind::PerfCounterUnnamed, counter.argument_range)
+            .hint("@perf(\"NAME\") reads the counter of this name");
+    else if (!probe.body->statements.empty())
+        diagnostics.report(DiagnosticKind::PerfCounterBody, probe.body->range)
+            .hint("read the counter with @perf(\"" + counter.string +
+                  "\") in another probe; without .counter, the handler runs at events");
+}
+
 } // namespace
 
 const std::vector<ProbeForms> perf_family{
@@ -154,5 +170,31 @@ const std::vector<ProbeForms> perf_family{
     {"perf.type(NUMBER).config(NUMBER)[.process[(STRING)]].counter(STRING)", resolve_perf_counter,
      PointTellsOfTask},
 };
+
+std::vector<std::string> perf_counters(const program::Program& program, Diagnostics& diagnostics) {
+    std::map<std::string, const ast::ProbePoint*> points;
+    for (const auto& probe : program.probes) {
+        const ast::PointComponent* counter = nullptr;
+        for (const ast::ProbePoint* point : probe->points) {
+            const ast::PointComponent* here = find_component(*point, "counter");
+            if (!here)
+                continue;
+            counter = here;
+            const auto [first, is_first] = points.try_emplace(here->string, point);
+            // Aliases of two libraries may stand for the same event.
+            if (!is_first && ast::to_string(*first->second) != ast::to_string(*point))
+                diagnostics
+                    .report(DiagnosticKind::PerfCounterTwice, here->argument_range, {here->string})
+                    .note(find_component(*first->second, "counter")->argument_range,
+                          "the other one");
+        }
+        if (counter)
+            check_counter(*probe, *counter, diagnostics);
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, point] : points)
+        names.push_back(name);
+    return names;
+}
 
 } // namespace djstap

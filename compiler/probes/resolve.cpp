@@ -47,7 +47,7 @@ class ProbeResolver {
 
     std::optional<ProbePlan> run() {
         size_t errors = diagnostics_.error_count();
-        note_counters();
+        resolver_.counters = perf_counters(program_, diagnostics_);
         for (program::Probe* probe : in_order_of_points())
             resolve_probe(*probe);
         resolve_functions();
@@ -60,42 +60,6 @@ class ProbeResolver {
     }
 
   private:
-    void note_counters() {
-        std::map<std::string, const ast::ProbePoint*> points;
-        for (const auto& probe : program_.probes) {
-            const ast::PointComponent* counter = nullptr;
-            for (const ast::ProbePoint* point : probe->points) {
-                const ast::PointComponent* here = find_component(*point, "counter");
-                if (!here)
-                    continue;
-                counter = here;
-                const auto [first, is_first] = points.try_emplace(here->string, point);
-                if (is_first)
-                    resolver_.counters.push_back(here->string);
-                // Aliases of two libraries may stand for the same event.
-                else if (ast::to_string(*first->second) != ast::to_string(*point))
-                    diagnostics_
-                        .report(DiagnosticKind::PerfCounterTwice, here->argument_range,
-                                {here->string})
-                        .note(find_component(*first->second, "counter")->argument_range,
-                              "the other one");
-            }
-            if (counter)
-                check_counter(*probe, *counter);
-        }
-        std::sort(resolver_.counters.begin(), resolver_.counters.end());
-    }
-
-    void check_counter(const program::Probe& probe, const ast::PointComponent& counter) {
-        if (counter.string.empty())
-            diagnostics_.report(DiagnosticKind::PerfCounterUnnamed, counter.argument_range)
-                .hint("@perf(\"NAME\") reads the counter of this name");
-        else if (!probe.body->statements.empty())
-            diagnostics_.report(DiagnosticKind::PerfCounterBody, probe.body->range)
-                .hint("read the counter with @perf(\"" + counter.string +
-                      "\") in another probe; without .counter, the handler runs at events");
-    }
-
     // Returns the parts of one `probe` of the text in the order of their first points, so that a
     // sufficient point is known before those that it makes superfluous.
     std::vector<program::Probe*> in_order_of_points() const {
