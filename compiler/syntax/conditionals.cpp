@@ -150,7 +150,8 @@ bool Conditionals::insert_argument(const Lexeme& word, Lexemes& out) {
         if (number == 0)
             diagnostic.hint("arguments are numbered from 1");
         else
-            diagnostic.hint("arguments follow the script's name, after --");
+            diagnostic.hint(
+                "arguments follow the script; -- stands before those that begin with -");
         return false;
     }
     const std::string& value = context_.arguments[number - 1];

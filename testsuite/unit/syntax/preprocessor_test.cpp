@@ -77,7 +77,8 @@ TEST(Arguments, ThatAreNotGivenAreErrors) {
     parsing.context.arguments = {"5"};
     EXPECT_EQ(parsing.parse("global a = $0000000001").text, "global a = 5\n");
     const std::string none = "hint: arguments are numbered from 1";
-    const std::string few = "hint: arguments follow the script's name, after --";
+    const std::string few =
+        "hint: arguments follow the script; -- stands before those that begin with -";
     for (const auto& [argument, hint] :
          {std::pair("$0", none), std::pair("@0000000", none), std::pair("$2", few),
           std::pair("@999999", few), std::pair("$1000000", few),
