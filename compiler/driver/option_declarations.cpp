@@ -109,7 +109,7 @@ Examples:
   djstap -e 'global n probe kernel.function("vfs_read") { n[execname()]++ }' -T 5
   count reads on this machine for 5 seconds; globals that are never read are printed at the end
   djstap regions /bin/true
-  where a jump may be planted in a program or a kernel image; djstap regions --help)");
+  where a jump may be planted in a program, a kernel or a module; djstap regions --help)");
 }
 
 void OptionParser::declare_script() {
