@@ -238,9 +238,9 @@ void OptionParser::declare_run() {
         ->type_name("[=SECONDS]")
         ->group(group);
     one("--event-fields", raw.event_fields,
-        "record these with everything that the script prints, for " + outputs_with_fields() + ": " +
-            listed(event_fields()))
-        ->type_name("NAME,…")
+        "record these, with commas between them, with everything that the script prints, for " +
+            outputs_with_fields() + ": " + listed(event_fields()))
+        ->type_name("NAMES")
         ->group(group);
 }
 

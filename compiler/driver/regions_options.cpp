@@ -138,10 +138,11 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
     app.add_option("--function", options.function,
                    "draw a function: each instruction, and whether a jump may replace it")
         ->type_name("NAME");
-    app.add_option("--at", lists,
-                   "answer for these places: addresses or NAME+OFFSET, in hexadecimal; @FILE reads "
-                   "them from a file")
-        ->type_name("PLACE,…")
+    app.add_option(
+           "--at", lists,
+           "answer for these places, with commas between them: addresses or NAME+OFFSET, in "
+           "hexadecimal; @FILE reads them from a file")
+        ->type_name("PLACES")
         ->type_size(1)
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
