@@ -49,6 +49,12 @@ std::string fitted(std::string_view text, size_t width, bool right = false) {
     return std::string(text.substr(0, end));
 }
 
+// Returns where the lines begin that fit into so many bytes at the end of a text.
+size_t first_kept(std::string_view text, size_t bytes) {
+    const size_t newline = text.find('\n', text.size() - bytes);
+    return newline == std::string_view::npos ? text.size() - bytes : newline + 1;
+}
+
 std::string seconds_text(uint64_t ns) {
     constexpr uint64_t ns_a_second = 1'000'000'000;
     const uint64_t seconds = ns / ns_a_second;
@@ -183,7 +189,7 @@ void MonitorModel::take_text(std::string_view text) {
     constexpr size_t kept_bytes = 64 * 1024;
     last_text_.append(text);
     if (last_text_.size() > kept_bytes)
-        last_text_.erase(0, last_text_.find('\n', last_text_.size() - kept_bytes) + 1);
+        last_text_.erase(0, first_kept(last_text_, kept_bytes));
     for (size_t begin = 0; begin < text.size();) {
         const size_t end = std::min(text.find('\n', begin), text.size());
         if (printed_.empty())

@@ -67,7 +67,7 @@ TEST_F(Points, TimersOfNoLengthAreRefused) {
 
 TEST_F(Points, MisspeltComponentGetsTheNearestName) {
     EXPECT_FALSE(list(point({component("timer"), component("msc", 5)})));
-    EXPECT_NE(render_all(diagnostics_).find("did you mean 'msec'"), std::string::npos)
+    EXPECT_NE(render_all(diagnostics_).find("did you mean 'ms'"), std::string::npos)
         << render_all(diagnostics_);
 }
 
