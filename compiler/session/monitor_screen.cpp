@@ -44,6 +44,7 @@ Status MonitorScreen::check() {
         return Failure{"the monitor does not know the terminal '" + std::string(kind ? kind : "") +
                            "'",
                        "set TERM to a kind of terminal that infocmp knows"};
+    del_curterm(cur_term);
     return Done();
 }
 
@@ -51,7 +52,8 @@ Result<std::unique_ptr<MonitorScreen>> MonitorScreen::open() {
     if (auto checked = check(); !checked)
         return checked.failure();
     std::setlocale(LC_CTYPE, "");
-    if (!newterm(nullptr, stdout, stdin))
+    SCREEN* const screen = newterm(nullptr, stdout, stdin);
+    if (!screen)
         return Failure{"the monitor cannot use this terminal", ""};
     cbreak();
     noecho();
@@ -60,11 +62,12 @@ Result<std::unique_ptr<MonitorScreen>> MonitorScreen::open() {
     keypad(stdscr, TRUE);
     nodelay(stdscr, TRUE);
     set_escdelay(25);
-    return std::unique_ptr<MonitorScreen>(new MonitorScreen());
+    return std::unique_ptr<MonitorScreen>(new MonitorScreen(screen));
 }
 
 MonitorScreen::~MonitorScreen() {
     endwin();
+    delscreen(static_cast<SCREEN*>(screen_));
 }
 
 std::optional<MonitorScreen::Press> MonitorScreen::key(bool& resized) {

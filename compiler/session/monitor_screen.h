@@ -32,7 +32,9 @@ class MonitorScreen {
     void draw(std::span<const MonitorLine> content);
 
   private:
-    MonitorScreen() = default;
+    explicit MonitorScreen(void* screen) : screen_(screen) {}
+
+    void* screen_; // ncurses' SCREEN; its header defines macros with common names
 };
 
 } // namespace djstap
