@@ -168,7 +168,7 @@ const std::vector<ProbeForms> perf_family{
     {"perf.type(NUMBER).config(NUMBER)[.sample(NUMBER)|.hz(NUMBER)][.process[(STRING)]]",
      resolve_perf, PointTellsOfTask},
     {"perf.type(NUMBER).config(NUMBER)[.process[(STRING)]].counter(STRING)", resolve_perf_counter,
-     PointTellsOfTask},
+     PointTellsOfTask | PointIsCounter},
 };
 
 std::vector<std::string> perf_counters(const program::Program& program, Diagnostics& diagnostics) {

@@ -22,6 +22,7 @@ enum PointTrait : uint32_t {
     PointIsNotSupported = 1 << 8,
     PointIsMarker = 1 << 9,    // $name and $format are texts
     PointIsPeriodic = 1 << 10, // a timer with a period in milliseconds
+    PointIsCounter = 1 << 11,  // it counts for other probes: its own body never runs
 };
 
 // One form of a probe point: "timer.s(NUMBER)".

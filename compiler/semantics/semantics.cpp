@@ -219,11 +219,9 @@ class Analysis {
                 diagnostics_.report(DiagnosticKind::EmptyProbe, probe->range);
     }
 
-    // perf.….counter("NAME"): its body never runs.
     static bool is_counter(const program::Probe& probe) {
-        return std::any_of(probe.points.begin(), probe.points.end(), [](const auto* point) {
-            return point->components.back().name == "counter";
-        });
+        return std::any_of(probe.point_traits.begin(), probe.point_traits.end(),
+                           [](uint32_t traits) { return traits & PointIsCounter; });
     }
 
     // Sets the types of the remaining globals and drops the others; false after an error.
