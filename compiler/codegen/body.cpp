@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "codegen/body.h"
 
+#include "codegen/lean.h"
 #include "include/script.h"
 #include "semantics/walk.h"
 
 #include <llvm/IR/Constants.h>
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
@@ -62,6 +62,7 @@ void Body::emit_probe(const program::Probe& probe) {
         builder_.CreateCondBr(condition(*probe.condition), enabled, skipped);
         begin(enabled);
     }
+    const auto cycles = [&] { return inline_intrinsic(script_, builder_, "get_cycles"); };
     Value began = probe.timing ? cycles() : nullptr;
     statement(*probe.body);
     settle_actions(probe.body->range);
@@ -76,16 +77,12 @@ void Body::emit_probe(const program::Probe& probe) {
         builder_.CreateCall(comparison, {ctx_});
 }
 
-Value Body::cycles() {
-    return builder_.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
-}
-
 void Body::emit_condition(const program::Expression& expression) {
     exit_ = block("end");
     error_ = next_ = exit_;
     forget_match();
     Value holds = builder_.CreateZExt(condition(expression), script_.types.i64);
-    builder_.CreateStore(holds, field(offsetof(djs_ctx, return_value), "return_value"));
+    builder_.CreateStore(holds, field(offsetof(djs_ctx, condition), "condition"));
     jump(exit_);
     begin(exit_);
 }

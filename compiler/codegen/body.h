@@ -182,7 +182,6 @@ class Body {
     void aggregate(const program::Aggregation& aggregation);
     void add_to_statistic(const program::Global& global, Value value);
     void record(const program::Global& statistic, Value value);
-    Value cycles();
     Value read_statistic(const program::StatisticRead& read);
     // of a djs_statistic; null value if absent
     Value statistic_address(const program::GlobalValue& place);

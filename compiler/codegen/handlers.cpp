@@ -176,15 +176,10 @@ llvm::Function* compile_comparison(ScriptModule& script, uint32_t number) {
                                                     script.types.pointer)),
                          good, changed);
     builder.SetInsertPoint(good);
-    // The condition takes the place of the probed function's return value, with which the runtime
-    // and trampolines continue.
-    llvm::Value* place =
-        builder.CreateConstGEP1_32(script.types.i8, ctx, offsetof(djs_ctx, return_value));
-    llvm::Value* returned = builder.CreateLoad(script.types.i64, place, "returned");
     builder.CreateCall(script.conditions[number].handler.body, {ctx});
-    llvm::Value* now =
-        builder.CreateTrunc(builder.CreateLoad(script.types.i64, place), script.types.i32);
-    builder.CreateStore(returned, place);
+    llvm::Value* now = builder.CreateTrunc(
+        field(script, builder, ctx, offsetof(djs_ctx, condition), script.types.i64),
+        script.types.i32);
     llvm::Value* before =
         builder.CreateLoad(script.types.i32, script.condition_state(number), true, "before");
     builder.CreateCondBr(builder.CreateICmpEQ(now, before), done, changed);

@@ -51,9 +51,9 @@ static u32 evaluate_condition(u32 number)
 		djs_conditions_changed();
 		return djs_script.condition_states[number];
 	}
-	ctx->return_value = 0;
+	ctx->condition = 0;
 	handler->body(ctx);
-	holds = ctx->return_value != 0;
+	holds = ctx->condition != 0;
 	djs_leave(ctx);
 	return holds;
 }

@@ -33,7 +33,7 @@ enum djs_handler_kind {
 	/* At a function's entry or any instruction: pt_regs, or a direct call's registers. */
 	DJS_HANDLER_ENTRY,
 	DJS_HANDLER_RETURN,
-	DJS_HANDLER_CONDITION, /* stores the value of a probe's condition in ctx->return_value */
+	DJS_HANDLER_CONDITION, /* stores the value of a probe's condition in ctx->condition */
 };
 
 #define DJS_HANDLER_CHECKS_STATE                                                                   \
@@ -163,6 +163,7 @@ struct djs_ctx {
 	char *scratch; /* script.scratch_bytes, 8-byte aligned */
 	u64 irq_flags;
 	u64 return_value; /* return probes */
+	u64 condition;	  /* what a DJS_HANDLER_CONDITION found */
 	u64 address;	  /* run-time address of the probed instruction or function */
 	u32 can_wait;	  /* begin and end: may sleep for room in the ring */
 	u32 rests;	  /* enum djs_rests */
