@@ -4,6 +4,7 @@
 #include "session/histogram.h"
 #include "session/message_output.h"
 #include "session/outputs.h"
+#include "session/printed_values.h"
 
 #include <algorithm>
 
@@ -69,7 +70,6 @@ class CsvOutput : public MessageOutput {
                 values.push_back(std::move(field));
         }
         begin += missing_keys(event.format.keys);
-        constexpr size_t statistic_numbers = 5;
         if (values.size() == statistic_numbers)
             put("stats", begin,
                 "," + values[0] + "," + values[1] + "," + values[2] + "," + values[3] + "," +

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace djstap {
 
@@ -13,7 +14,6 @@ namespace {
 constexpr const char* probes_title = "probes";
 constexpr const char* globals_title = "globals";
 constexpr const char* statistics_title = "statistics";
-constexpr size_t statistic_numbers = 5; // count, minimum, maximum, sum, average
 constexpr size_t kept_lines = 1000;
 constexpr size_t printed_rows = 6; // at most, below a table
 enum ProbeColumn : uint8_t { Number, State, Hits, Rate, Average, Least, Most, Sum, Points };
@@ -287,9 +287,9 @@ MonitorRequest MonitorModel::press_character(char character) {
     case 'q':
         return {MonitorRequest::Kind::Quit, {}, false};
     case 'p':
-        return toggle(true);
+        return pause();
     case ' ':
-        return toggle(false);
+        return switch_selected();
     case 'f':
         frozen_ = !frozen_;
         return {};
@@ -303,53 +303,59 @@ MonitorRequest MonitorModel::press_character(char character) {
             shown_ = tables_[next % tables_.size()].title;
         }
         return {};
+    case '<':
+        sort_beside(-1);
+        return {};
+    case '>':
+    case 's':
+        sort_beside(1);
+        return {};
     default:
         notice_ =
             "keys: tab next table, arrows, < > sort by, r reverse, f freeze, space switch the "
             "probe, p pause all, q quit";
-        if (character == '<')
-            sort_beside(-1);
-        else if (character == '>' || character == 's')
-            sort_beside(1);
-        if (character == '<' || character == '>' || character == 's')
-            notice_.clear();
         return {};
     }
 }
 
-MonitorRequest MonitorModel::toggle(bool all) {
-    MonitorRequest request{MonitorRequest::Kind::Switch, {}, false};
+MonitorModel::Table* MonitorModel::probes() {
     const auto found = std::ranges::find(tables_, probes_title, &Table::title);
-    if (found == tables_.end())
+    return found == tables_.end() ? nullptr : &*found;
+}
+
+// What was off before a pause stays off behind it.
+MonitorRequest MonitorModel::pause() {
+    const Table* all = probes();
+    if (!all)
         return {};
-    if (all) {
-        paused_ = !paused_;
-        request.on = !paused_;
-        // What was off before the pause stays off behind it.
-        if (paused_)
-            for (const Row& row : found->rows)
-                paused_probes_.insert(
-                    static_cast<uint32_t>(std::get<int64_t>(row[ProbeColumn::Number])));
-        if (paused_)
-            std::erase_if(paused_probes_, [&](uint32_t probe) { return off_.contains(probe); });
-        request.probes.assign(paused_probes_.begin(), paused_probes_.end());
-        if (!paused_)
-            paused_probes_.clear();
-        return request;
+    paused_ = !paused_;
+    if (!paused_) {
+        const auto resumed = std::exchange(paused_probes_, {});
+        return {MonitorRequest::Kind::Switch, {resumed.begin(), resumed.end()}, true};
     }
-    if (shown() != &*found) {
+    for (const Row& row : all->rows) {
+        const auto probe = static_cast<uint32_t>(std::get<int64_t>(row[ProbeColumn::Number]));
+        if (!off_.contains(probe))
+            paused_probes_.insert(probe);
+    }
+    return {MonitorRequest::Kind::Switch, {paused_probes_.begin(), paused_probes_.end()}, false};
+}
+
+MonitorRequest MonitorModel::switch_selected() {
+    const Table* all = probes();
+    if (!all)
+        return {};
+    if (shown() != all) {
         notice_ = "space switches a probe: tab leads to the table of probes";
         return {};
     }
-    View& view = views_[found->title];
-    const Table probes = arranged(*found, view);
-    if (probes.rows.empty())
+    View& view = views_[all->title];
+    const Table table = arranged(*all, view);
+    if (table.rows.empty())
         return {};
     const auto probe =
-        static_cast<uint32_t>(std::get<int64_t>(probes.rows[view.at][ProbeColumn::Number]));
-    request.on = off_.contains(probe);
-    request.probes.push_back(probe);
-    return request;
+        static_cast<uint32_t>(std::get<int64_t>(table.rows[view.at][ProbeColumn::Number]));
+    return {MonitorRequest::Kind::Switch, {probe}, off_.contains(probe)};
 }
 
 void MonitorModel::move(int64_t rows) {

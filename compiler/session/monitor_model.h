@@ -86,7 +86,9 @@ class MonitorModel {
     static size_t column_of(const Table& table, const View& view);
     Table* shown();
     MonitorRequest press_character(char character);
-    MonitorRequest toggle(bool all);
+    Table* probes(); // null: there is none
+    MonitorRequest pause();
+    MonitorRequest switch_selected();
     void move(int64_t rows);
     void sort_beside(int direction);
     std::string head_line() const;

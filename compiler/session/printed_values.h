@@ -9,6 +9,9 @@
 
 namespace djstap {
 
+// The values of a statistic that a print shows: count, minimum, maximum, sum, average.
+inline constexpr size_t statistic_numbers = 5;
+
 // Returns the text with U+FFFD in place of what is not UTF-8, which many formats require.
 std::string utf8(std::string_view text);
 

@@ -3,6 +3,7 @@
 
 #include "include/symbols.h"
 #include "include/words.h"
+#include "session/printed_values.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -139,8 +140,7 @@ void StackOutput::print(const Event& event) {
     }
     if (!has_stack)
         return;
-    // Count, minimum, maximum, sum and average of a statistic.
-    constexpr size_t statistic_numbers = 5, sum_at = 3;
+    constexpr size_t sum_at = 3;
     const bool is_statistic = !format.shows.empty() && numbers.size() == statistic_numbers;
     add(stack, is_statistic ? numbers[sum_at] : numbers.empty() ? 1 : numbers.back());
 }
