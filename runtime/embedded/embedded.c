@@ -71,6 +71,17 @@ DJS_HANDLER_CODE size_t djs_embedded_read(char *to, u64 address, size_t size)
 	return 0;
 }
 
+/*
+ * Writes a record of C code, which may hold a lock or be within an RCU read-side section: the CPU's
+ * own context never waits for room as that of begin and end probes does.
+ */
+static DJS_HANDLER_CODE void record_at_once(u32 id, const char *text)
+{
+	preempt_disable_notrace();
+	djs_record_text(this_cpu_read(djs_cpu.contexts) + djs_level(), id, text, -1);
+	preempt_enable_notrace();
+}
+
 DJS_HANDLER_CODE void djs_embedded_print(struct djs_ctx *ctx, const char *format, ...)
 {
 	va_list arguments;
@@ -78,7 +89,7 @@ DJS_HANDLER_CODE void djs_embedded_print(struct djs_ctx *ctx, const char *format
 	va_start(arguments, format);
 	vsnprintf(ctx->work, DJS_WORK_BYTES, format, arguments);
 	va_end(arguments);
-	djs_record_text(ctx, DJS_RECORD_TEXT, ctx->work, 0);
+	record_at_once(DJS_RECORD_TEXT, ctx->work);
 }
 
 /* ---- CONTEXT --------------------------------------------------------------------------------- */
@@ -242,27 +253,15 @@ DJS_HANDLER_CODE int djs_embedded_argument(int n, int registers, struct pt_regs 
 	return 0;
 }
 
-/* The context of the handler that runs here; NULL: it runs in a task, where it can be preempted. */
-static DJS_HANDLER_CODE struct djs_ctx *running_context(void)
-{
-	struct djs_ctx *ctx = this_cpu_read(djs_cpu.contexts) + djs_level();
-
-	return ctx->busy ? ctx : NULL;
-}
-
-/* For functions of the C code, which do not have CONTEXT. */
+/* For functions of the C code, which do not have CONTEXT. The text is on the stack, because whoever
+ * interrupts this, or is interrupted, uses the work area of the same context. */
 DJS_HANDLER_CODE void djs_embedded_warn(const char *format, ...)
 {
-	struct djs_ctx *ctx;
-	char *text;
+	char text[DJS_EMBEDDED_WARNING_BYTES];
 	va_list arguments;
 
-	preempt_disable_notrace();
-	ctx = running_context() ?: &djs_session_ctx;
-	text = ctx->work;
 	va_start(arguments, format);
-	vsnprintf(text, DJS_WORK_BYTES, format, arguments);
+	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	djs_record_text(ctx, DJS_RECORD_WARNING, text, -1);
-	preempt_enable_notrace();
+	record_at_once(DJS_RECORD_WARNING, text);
 }

@@ -132,7 +132,8 @@ static inline int64_t __stp_sign_extend8(int64_t value)
 	djs_embedded_argument((n), (registers), (regs), sizeof(int), (value))
 #endif
 
-#define DJS_EMBEDDED_COPY_MAX 65536 /* the most that _stp_copy_from_user() copies */
+#define DJS_EMBEDDED_COPY_MAX	   65536 /* the most that _stp_copy_from_user() copies */
+#define DJS_EMBEDDED_WARNING_BYTES 512	 /* of a text of _stp_warn(), with its NUL */
 
 bool djs_embedded_is_compat(struct task_struct *task);
 struct pt_regs *djs_embedded_user_registers(void);
