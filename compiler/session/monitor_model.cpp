@@ -434,7 +434,7 @@ void MonitorModel::append_table(std::vector<MonitorLine>& out, size_t width, siz
     std::vector<std::vector<std::string>> cells;
     for (size_t i = 0; i < table.columns.size(); i++) {
         widths.push_back(width_of(table.columns[i]) + 1);
-        table.columns[i] += i != column ? ' ' : view.ascending ? '^' : 'v';
+        table.columns[i] += i != column ? ' ' : view.ascending ? '<' : '>';
     }
     for (const Row& row : table.rows) {
         cells.emplace_back();

@@ -63,7 +63,7 @@ class Monitor : public testing::Test {
 TEST_F(Monitor, ShowsProbesByHits) {
     snapshot(5, 7);
     EXPECT_EQ(screen(), " [probes (2)]  globals (1)   a (2)\n"
-                        " #  on  hitsv hits/s  average  min  max  cycles  probe\n"
+                        " #  on  hits> hits/s  average  min  max  cycles  probe\n"
                         "> 1 on      7       0        2    1    3      14 second\n"
                         "  0 on      5       0        2    1    3      10 first\n");
     EXPECT_FALSE(model_.changed());
@@ -84,14 +84,14 @@ TEST_F(Monitor, ElementsThatAreGoneDisappear) {
     press('\t');
     press('\t');
     EXPECT_EQ(screen(), "  probes (2)   globals (1)  [a (2)]\n"
-                        " key  valuev\n"
+                        " key  value>\n"
                         ">many     12\n"
                         " few       7\n");
     mark(DJS_SHOWS_BEGIN);
     element("a", "few", 8);
     mark(DJS_SHOWS_END);
     EXPECT_EQ(screen(), " [a (1)]\n"
-                        " key  valuev\n"
+                        " key  value>\n"
                         ">few       8\n");
 }
 
@@ -101,7 +101,7 @@ TEST_F(Monitor, TheSelectedRowStaysSelectedWhereverItIs) {
     model_.press(MonitorKey::Down);
     snapshot(50, 7);
     EXPECT_EQ(screen(), " [probes (2)]  globals (1)   a (2)\n"
-                        " #  on  hitsv hits/s  average  min  max  cycles  probe\n"
+                        " #  on  hits> hits/s  average  min  max  cycles  probe\n"
                         "> 0 on     50      22        2    1    3     100 first\n"
                         "  1 on      7       0        2    1    3      14 second\n");
     const MonitorRequest request = press(' ');
@@ -151,7 +151,7 @@ TEST_F(Monitor, ArraysMayHaveTheNamesOfOtherTables) {
     press('\t');
     EXPECT_EQ(screen(),
               "  probes (1)   globals (1)  [probes[] (2)]  globals[] (1)   statistics[] (1)\n"
-              " key  valuev\n"
+              " key  value>\n"
               ">many     12\n"
               " few       7\n");
 }
@@ -178,11 +178,11 @@ TEST_F(Monitor, SortsByAnyColumn) {
     press('<'); // the numbers, largest first
     press('r');
     EXPECT_EQ(screen(), " [probes (2)]  globals (1)   a (2)\n"
-                        " #^ on  hits  hits/s  average  min  max  cycles  probe\n"
+                        " #< on  hits  hits/s  average  min  max  cycles  probe\n"
                         "> 0 on      5       0        2    1    3      10 first\n"
                         "  1 on      7       0        2    1    3      14 second\n");
     press('<'); // from the first column to the last
-    EXPECT_NE(screen().find("probe^"), std::string::npos);
+    EXPECT_NE(screen().find("probe<"), std::string::npos);
 }
 
 TEST_F(Monitor, FrozenTablesStay) {
@@ -201,7 +201,7 @@ TEST_F(Monitor, ShowsWhatTheScriptPrintsWithoutControlCharacters) {
     model_.take_text("one\ntwo \033[2J");
     model_.take_text("\nthree");
     EXPECT_EQ(screen(60, 9), " [probes (2)]  globals (1)   a (2)\n"
-                             " #  on  hitsv hits/s  average  min  max  cycles  probe\n"
+                             " #  on  hits> hits/s  average  min  max  cycles  probe\n"
                              "> 1 on      7       0        2    1    3      14 second\n"
                              "  0 on      5       0        2    1    3      10 first\n"
                              " printed\n"
@@ -230,7 +230,7 @@ TEST_F(Monitor, ScrollsAndFitsAnySize) {
     mark(DJS_SHOWS_END);
     model_.press(MonitorKey::End);
     EXPECT_EQ(screen(20, 5), " [big (30)]\n"
-                             " key   valuev\n"
+                             " key   value>\n"
                              " key28     72\n"
                              ">key29     71\n");
     for (size_t width = 0; width < 30; width++)
