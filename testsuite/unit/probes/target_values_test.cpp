@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// From a script's target values to how they are read.
+#include "planned.h"
+
+namespace djstap {
+namespace {
+
+// The text that a target value of structures is printed with: its conversions as printf has them.
+std::string format_of(const std::string& point, const std::string& value) {
+    const Planned planned("probe " + point + " { println(" + value + ") }");
+    EXPECT_TRUE(planned.plan) << planned.errors();
+    if (!planned.plan || planned.plan->variants.at(0).accesses.size() != 1)
+        return "no value";
+    const TargetAccess& access = planned.plan->variants[0].accesses.begin()->second;
+    EXPECT_TRUE(access.is_text);
+    std::string text;
+    size_t conversions = 0;
+    for (const program::FormatPiece& piece : access.format) {
+        text += piece.literal;
+        if (!piece.conversion)
+            continue;
+        conversions++;
+        text += std::string("%") + (piece.alternate ? "#" : "");
+        if (piece.precision >= 0)
+            text += "." + std::to_string(piece.precision);
+        text += piece.conversion;
+    }
+    EXPECT_EQ(access.parts.size(), conversions);
+    return text;
+}
+
+// How a number is had: "rdi +8 load4s", and so on.
+std::string steps_of(const Access& access) {
+    std::string text;
+    switch (access.base) {
+    case Access::Base::Register:
+        text = "register " + std::to_string(static_cast<int>(access.reg));
+        break;
+    case Access::Base::ReturnValue:
+        text = "return";
+        break;
+    case Access::Base::Constant:
+        text = "constant " + std::to_string(access.constant);
+        break;
+    case Access::Base::ImageAddress:
+        text = "address";
+        break;
+    default:
+        text = "other";
+    }
+    for (const AccessStep& step : access.steps) {
+        const std::string sign = step.is_signed ? "s" : "u";
+        if (step.kind == AccessStep::Kind::Add)
+            text += " +" + std::to_string(step.amount);
+        else if (step.kind == AccessStep::Kind::AddIndex)
+            text += " +index*" + std::to_string(step.amount);
+        else if (step.kind == AccessStep::Kind::Load)
+            text += " load" + std::to_string(step.size) + sign;
+        else if (step.kind == AccessStep::Kind::Extend)
+            text += " extend" + std::to_string(step.size) + sign;
+        else
+            text += " bits" + std::to_string(step.bit_offset) + "+" +
+                    std::to_string(step.bit_size) + sign;
+    }
+    return text;
+}
+
+std::string value_of(const std::string& value, const std::string& function = "fields",
+                     const std::string& variant = "") {
+    const Planned planned("probe kernel.function(\"" + function + "\")" + variant + " { println(" +
+                          value + ") }");
+    EXPECT_TRUE(planned.plan) << planned.errors();
+    if (!planned.plan || planned.plan->variants.at(0).accesses.size() != 1)
+        return "no value";
+    return steps_of(planned.plan->variants[0].accesses.begin()->second.value);
+}
+
+constexpr int rdi = 14;
+
+} // namespace
+
+TEST(TargetValues, MembersAreLoadedWithTheirSizeAndSign) {
+    const std::string start = "register " + std::to_string(rdi);
+    EXPECT_EQ(value_of("$o"), start);
+    EXPECT_EQ(value_of("$o->number"), start + " load4s");
+    EXPECT_EQ(value_of("$o->flags"), start + " +4 load4u");
+    EXPECT_EQ(value_of("$o->address"), start + " +32 load8u");
+    EXPECT_EQ(value_of("$o->inner->x"), start + " +40 load4s");
+    EXPECT_EQ(value_of("$o->next->text"), start + " +56 load8u +8 load8u");
+    EXPECT_EQ(value_of("$o->hidden"), start + " +128 load2s");
+    EXPECT_EQ(value_of("$o->right"), start + " +132 load1s");
+    EXPECT_EQ(value_of("&$o->flags"), start + " +4");
+    EXPECT_EQ(value_of("&$o->inner"), start + " +40");
+}
+
+TEST(TargetValues, ElementsAreReckonedFromTheArray) {
+    const std::string start = "register " + std::to_string(rdi);
+    EXPECT_EQ(value_of("$o->table[3]"), start + " +64 +12 load4s");
+    EXPECT_EQ(value_of("$o->many[1]->x"), start + " +144 +16 load4s");
+    EXPECT_EQ(value_of("$o[2]->flags"), start + " +352 +4 load4u");
+}
+
+TEST(TargetValues, BitFieldsAreTakenOutOfWhatHoldsThem) {
+    const std::string start = "register " + std::to_string(rdi);
+    EXPECT_EQ(value_of("$o->low"), start + " +140 load1u bits0+3u");
+    EXPECT_EQ(value_of("$o->high"), start + " +140 load1u bits3+5u");
+}
+
+TEST(TargetValues, ArgumentsAreOfTheirTypesSize) {
+    EXPECT_EQ(value_of("$n"), "register 11 extend4s");
+    EXPECT_EQ(value_of("$byte", "returns"), "register 13 extend1u");
+    EXPECT_EQ(value_of("$return", "returns", ".return"), "return");
+    EXPECT_EQ(value_of("$return", "fields", ".return"), "return extend4s");
+    EXPECT_EQ(value_of("$return->flags", "returns", ".return"), "return +4 load4u");
+}
+
+TEST(TargetValues, ThatAreNotThereAreNamed) {
+    const auto tag = [](const std::string& value) -> std::string {
+        const Planned planned("probe kernel.function(\"fields\") { println(" + value + ") }");
+        EXPECT_FALSE(planned.plan) << value;
+        const auto& all = planned.analysis.diagnostics.all();
+        return all.size() == 1 ? std::string(info(all.front().kind).tag) : planned.errors();
+    };
+    EXPECT_EQ(tag("$nothing"), "unknown-target-variable");
+    EXPECT_EQ(tag("$o->nothing"), "unknown-member");
+    EXPECT_EQ(tag("$n->x"), "not-a-structure");
+    EXPECT_EQ(tag("$return"), "unknown-target-variable");
+    EXPECT_EQ(tag("$o->inner"), "aggregate-value");
+}
+
+// Values that show their members.
+
+TEST(PrettyValues, OneDollarShowsAStructuresMembers) {
+    EXPECT_EQ(format_of(fields, "$o$"),
+              "{.number=%d, .flags=%u, .name=\"%.16s\", .text=\"%s\", .address=%#x, .inner={...}, "
+              ".next=%#x, .table=[...], .few=[...], .either={...}, <class>={...}, <union>={...}, "
+              ".what=%d, .low=%u, .high=%u, .many=[...]}");
+}
+
+TEST(PrettyValues, TwoDollarsShowMembersOfMembers) {
+    EXPECT_EQ(format_of(fields, "$o$$"),
+              "{.number=%d, .flags=%u, .name=\"%.16s\", .text=\"%s\", .address=%#x, "
+              ".inner={.x=%d, .text=\"%s\"}, .next=%#x, "
+              ".table=[%d, %d, %d, %d, %d, %d, %d, %d, ...], .few=[%d, %d, %d], "
+              ".either={.number=%d, .letters=\"%.8s\"}, <class>={.hidden=%d}, "
+              "<union>={.left=%d, .right=%d}, .what=%d, .low=%u, .high=%u, "
+              ".many=[{.x=%d, .text=\"%s\"}, {.x=%d, .text=\"%s\"}]}");
+}
+
+TEST(PrettyValues, OthersAreShownByTheirType) {
+    EXPECT_EQ(format_of(fields, "$n$"), "%d");
+    EXPECT_EQ(format_of(fields, "$o->flags$"), "%u");
+    EXPECT_EQ(format_of(fields, "$o->name$"), "\"%.16s\"");
+    EXPECT_EQ(format_of(fields, "$o->address$"), "%#x");
+    EXPECT_EQ(format_of(fields, "$o->few$"), "[%d, %d, %d]");
+    EXPECT_EQ(format_of(fields, "$o->inner$"), "{.x=%d, .text=\"%s\"}");
+    EXPECT_EQ(format_of(fields, "$o->next$"), "{.x=%d, .text=\"%s\"}");
+    EXPECT_EQ(format_of("kernel.function(\"returns\")", "$text$"), "\"%s\"");
+}
+
+TEST(PrettyValues, ListsOfVariablesNameThem) {
+    const std::string returns = "kernel.function(\"returns\")";
+    EXPECT_EQ(format_of(returns, "$$parms"), "text=%#x byte=%#x");
+    EXPECT_EQ(format_of(returns, "$$vars"), "text=%#x byte=%#x");
+    EXPECT_EQ(format_of(returns, "$$vars$"), "text=\"%s\" byte=%u");
+    EXPECT_EQ(format_of(returns, "$$locals"), "");
+    EXPECT_EQ(format_of(returns + ".return", "$$return"), "return=%#x");
+    EXPECT_EQ(format_of(fields + ".return", "$$return$"), "return=%d");
+    EXPECT_EQ(format_of("kernel.function(\"nothing\").return", "$$return"), "");
+    EXPECT_EQ(format_of("kernel.function(\"nothing\")", "$$vars"), "");
+}
+
+} // namespace djstap
