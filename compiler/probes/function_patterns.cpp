@@ -82,6 +82,9 @@ bool report_no_function(const ast::PointComponent& component, const FunctionPatt
         hint = "the file was matched as " + pattern.file + "; omit it to search all files";
     if (hint.empty() && images.front()->image().kind() != ImageKind::Program)
         hint = module_hint(pattern, resolver);
+    else if (hint.empty() && !info.has_dwarf())
+        hint = "without debug information only the functions are known that the file has symbols "
+               "of: compile it with -g, or install its debug symbols";
     diagnostic.hint(hint);
     return false;
 }

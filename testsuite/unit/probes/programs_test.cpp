@@ -111,6 +111,19 @@ TEST_F(Programs, SymbolsSufficeForFunctions) {
 }
 
 // What identifies a Go program is made up.
+TEST_F(Programs, FunctionsOfAStrippedProgramMayBeAmongItsDebugSymbols) {
+    const std::string program = compile("stripped", "-O2 -s");
+    const auto hinted = [&](const std::string& name) {
+        return refusal("process(\"" + program + "\").function(\"" + name + "\")")
+                   .find("hint: without debug information only the functions are known") !=
+               std::string::npos;
+    };
+    EXPECT_TRUE(hinted("hidden"));
+    EXPECT_TRUE(hinted("hid*"));
+    EXPECT_FALSE(refusal("process(\"" + compile("whole", "-g -O2") + "\").function(\"nowhere\")")
+                     .find("without debug") != std::string::npos);
+}
+
 TEST_F(Programs, ReturnsInGoAreRefused) {
     compile("program", "-g -O2");
     shell("echo table > table && objcopy --add-section .gopclntab=table program");
