@@ -133,7 +133,8 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
     app.add_option("--model", model,
                    "what runs outside of its function: what the kernel copies for its kprobes, or "
                    "also calls and jumps, which can be encoded again (the default); short: also "
-                   "where a short jump leads to one in unused space between functions")
+                   "where a short jump leads to one nearby, in unused space between functions or "
+                   "where other instructions are moved away for it")
         ->type_name("kernel|relocate|short");
     app.add_option("--function", options.function,
                    "draw a function: each instruction, and whether a jump may replace it")
@@ -209,7 +210,7 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
         return Failure{
             "--model=" + model + " is not one of kernel, relocate, short",
             "kernel: what the kernel copies for its kprobes; relocate, the default: also "
-            "calls and jumps; short: also by way of unused space"};
+            "calls and jumps; short: also by way of a jump nearby"};
     for (const std::string& list : lists)
         if (Status added = add_places(list, options.places); !added)
             return added.failure();

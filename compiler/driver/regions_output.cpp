@@ -50,6 +50,16 @@ std::vector<std::pair<Reason, uint64_t>> reasons_of(const std::vector<FunctionRe
     return sorted;
 }
 
+// ", by a short jump to …", or nothing.
+std::string space_text(const Place& place) {
+    if (!place.space)
+        return {};
+    std::string text = ", by a short jump to " + hexadecimal(place.space);
+    if (place.room)
+        text += ", for which the instructions from " + hexadecimal(place.room) + " on are moved";
+    return text;
+}
+
 std::string verdict(const Place& place) {
     return place.safe() ? "" : std::string(regions::reason_text(place.reason));
 }
@@ -64,6 +74,8 @@ Json place_json(const Analysis& analysis, const Place& place) {
                  {"reason", tag(place.reason)}};
     if (place.space)
         json["space"] = hexadecimal(place.space);
+    if (place.room)
+        json["room"] = hexadecimal(place.room);
     return json;
 }
 
@@ -212,9 +224,7 @@ std::string places_as_text(const Analysis& analysis, const std::vector<AskedPlac
         else
             text += std::string("K ") + (each.place->by_kernel ? "yes" : "no") + ", B " +
                     (each.place->safe() ? "yes" : "no: " + verdict(*each.place)) +
-                    (each.place->space ? ", by a short jump to " + hexadecimal(each.place->space)
-                                       : "") +
-                    "\n";
+                    space_text(*each.place) + "\n";
     }
     return text;
 }

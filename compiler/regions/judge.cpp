@@ -209,21 +209,49 @@ Reason Judge::reason(Index at, const Function& function, Index needed, Index& en
     return unmovable;
 }
 
-// The nearest space in which the jump fits that a short jump at `at` leads to.
-std::optional<Index> Judge::space_near(Index at) const {
+// Whether a short jump does.
+bool Judge::reaches(Index from, Index to) const {
+    const CodeSection& section = code_.section_at(from);
+    return to >= section.first && to < section.end() &&
+           arch::short_jump_reaches(code_.address(from), code_.address(to));
+}
+
+// The nearest unused space in which the jump fits that a short jump at `at` leads to.
+std::optional<Index> Judge::unused_near(Index at) const {
     const auto needed = static_cast<Index>(arch::planted_jump_bytes());
+    const std::vector<Space>& unused = spaces_.unused;
     const auto after =
-        std::upper_bound(spaces_.begin(), spaces_.end(), at,
+        std::upper_bound(unused.begin(), unused.end(), at,
                          [](Index value, const Space& each) { return value < each.first; });
-    const CodeSection& section = code_.section_at(at);
-    auto reaches = [&](Index to) {
-        return to >= section.first && to < section.end() &&
-               arch::short_jump_reaches(code_.address(at), code_.address(to));
-    };
-    if (after != spaces_.end() && reaches(after->first))
+    if (after != unused.end() && reaches(at, after->first))
         return after->first;
-    if (after != spaces_.begin() && reaches((after - 1)->end - needed))
+    if (after != unused.begin() && reaches(at, (after - 1)->end - needed))
         return (after - 1)->end - needed;
+    return std::nullopt;
+}
+
+std::optional<Room> Judge::room(Index at, const Function& function) const {
+    // Go's runtime would take the second jump for the instructions that were there.
+    if (function.is_go)
+        return std::nullopt;
+    Room room{at, at};
+    const auto needed = 2 * static_cast<Index>(arch::planted_jump_bytes());
+    return reason(at, function, needed, room.end) == Reason::None ? std::optional(room)
+                                                                  : std::nullopt;
+}
+
+// The nearest room for the jump that a short jump in place of [first, end) leads to.
+std::optional<Index> Judge::room_near(Index first, Index end) const {
+    const auto second = static_cast<Index>(arch::planted_jump_bytes());
+    const std::vector<Room>& rooms = spaces_.rooms;
+    auto after = std::lower_bound(rooms.begin(), rooms.end(), end,
+                                  [](const Room& each, Index value) { return each.first < value; });
+    if (after != rooms.end() && reaches(first, after->first + second))
+        return after->first;
+    while (after != rooms.begin() && (after - 1)->end > first)
+        after--;
+    if (after != rooms.begin() && reaches(first, (after - 1)->first + second))
+        return (after - 1)->first;
     return std::nullopt;
 }
 
@@ -237,10 +265,14 @@ Reason Judge::reason(Index at, const Function& function, Planted& planted) const
     if (this->reason(at, function, static_cast<Index>(arch::short_jump_bytes()), end) !=
         Reason::None)
         return reason;
-    const std::optional<Index> space = space_near(at);
-    if (!space)
+    if (const std::optional<Index> space = unused_near(at)) {
+        planted = {end, space, std::nullopt};
+        return Reason::None;
+    }
+    const std::optional<Index> room = room_near(at, end);
+    if (!room)
         return reason;
-    planted = {end, space};
+    planted = {end, *room + static_cast<Index>(arch::planted_jump_bytes()), room};
     return Reason::None;
 }
 

@@ -32,16 +32,27 @@ struct Space {
     Index first = 0, end = 0;
 };
 
+// Instructions that can be moved away together: where they were, two jumps fit.
+struct Room {
+    Index first = 0, end = 0;
+};
+
+// Where the jumps can be to which short ones lead, by address.
+struct Spaces {
+    std::vector<Space> unused;
+    std::vector<Room> rooms;
+};
+
 // What a jump would replace.
 struct Planted {
     Index end = 0;
     std::optional<Index> space; // where a short jump leads; nothing: the jump is a long one
+    std::optional<Index> room;  // whose instructions are moved to make that space
 };
 
 class Judge {
   public:
-    // `spaces`: by address.
-    Judge(const Code& code, Model model, const std::vector<Space>& spaces)
+    Judge(const Code& code, Model model, const Spaces& spaces)
         : code_(code), model_(model), spaces_(spaces) {}
 
     // Whether nothing speaks against a jump from `at`, for one who decodes only the scope.
@@ -50,6 +61,8 @@ class Judge {
     Reason reason(Index at, const Function& function, Planted& planted) const;
     // The same, whoever enters the region.
     Reason unmovable(Index at, const Function& function, Index& end) const;
+    // Returns what has to be moved for two jumps at `at`; nothing if it cannot be.
+    std::optional<Room> room(Index at, const Function& function) const;
     // Why control may be at `at`; None if it only comes from the instruction before.
     Reason entered(Index at) const;
 
@@ -62,13 +75,15 @@ class Judge {
     Region region(Index first, Index limit, Index needed) const;
     Reason unmovable(Index at, const Function& function, Index needed, Index& end) const;
     Reason reason(Index at, const Function& function, Index needed, Index& end) const;
-    std::optional<Index> space_near(Index at) const;
+    bool reaches(Index from, Index to) const;
+    std::optional<Index> unused_near(Index at) const;
+    std::optional<Index> room_near(Index first, Index end) const;
     Reason cannot_move(Index at) const;
     bool may_fault(Index first, Index end) const;
 
     const Code& code_;
     const Model model_;
-    const std::vector<Space>& spaces_;
+    const Spaces& spaces_;
 };
 
 } // namespace djstap::regions

@@ -98,7 +98,7 @@ void Analysis::State::extend_over_fillers() {
 // Between functions there are no-ops or breakpoints. Control does not reach them if the function
 // before ends with an instruction that leaves it, and if nothing in the file leads there: a space
 // ends before the first byte that is entered. Nobody writes there, either.
-void Analysis::State::find_spaces() {
+void Analysis::State::find_unused() {
     const auto needed = static_cast<Index>(arch::planted_jump_bytes());
     for (const Function& function : functions) {
         const FunctionRange& range = function.range;
@@ -113,8 +113,30 @@ void Analysis::State::find_spaces() {
         while (end < range.filled_end && !code.entries[end] && !code.written[end])
             end++;
         if (end - range.end >= needed)
-            spaces.push_back({range.end, end});
+            spaces.unused.push_back({range.end, end});
     }
+}
+
+// Each room is a region by itself, of ten bytes. No two of them overlap.
+void Analysis::State::find_rooms() {
+    const Judge judge(code, options.model, spaces);
+    constexpr size_t share = 256;
+    std::vector<std::vector<Room>> parts((functions.size() + share - 1) / share);
+    in_parallel(parts.size(), thread_count(options.threads), [&](size_t part) {
+        const size_t end = std::min(functions.size(), (part + 1) * share);
+        for (size_t i = part * share; i < end; i++) {
+            Index free = 0;
+            each_instruction(functions[i], [&](Index at, const Scope*) {
+                const auto room = at < free ? std::nullopt : judge.room(at, functions[i]);
+                if (!room)
+                    return;
+                parts[part].push_back(*room);
+                free = room->end;
+            });
+        }
+    });
+    for (const std::vector<Room>& part : parts)
+        spaces.rooms.insert(spaces.rooms.end(), part.begin(), part.end());
 }
 
 bool Analysis::State::has_label_inside(const FunctionRange& range) const {
@@ -219,11 +241,13 @@ Status Analysis::State::collect() {
                                                         : Reason::NotDecoded,
                              go.at(code.address(range.first)) != nullptr});
     extend_over_fillers();
-    if (options.model == Model::Short)
-        find_spaces();
     find_unknown_jumps(frames, leads_into);
     explain_by_blocks();
     clear_harmless_accesses(code, ranges, go, threads);
+    if (options.model == Model::Short) {
+        find_unused();
+        find_rooms();
+    }
     return Done{};
 }
 
@@ -357,6 +381,8 @@ std::vector<Place> Analysis::places(size_t function) const {
         place.region = static_cast<uint8_t>(planted.end - at);
         if (planted.space)
             place.space = state.code.address(*planted.space);
+        if (planted.room)
+            place.room = state.code.address(*planted.room);
         place.leader = returned_to || judge.entered(at) != Reason::None;
         place.by_kernel = scope && judge.passes_kernel(at, *scope);
         returned_to = state.code.traits[at] & Calls;

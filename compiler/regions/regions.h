@@ -20,7 +20,8 @@ namespace djstap::regions {
 enum class Model : uint8_t {
     Kernel,   // what the kernel's optimizer of kprobes copies
     Relocate, // what can be encoded again: also calls and jumps
-    Short     // the same; also by a short jump to one in unused space between functions
+    Short     // the same; also by a short jump to one nearby: in unused space between functions, or
+              // where other instructions are moved away for it
 };
 
 enum class Reason : uint8_t {
@@ -62,7 +63,8 @@ struct Place {
     bool leader = false;          // control may enter here
     bool by_kernel = false;       // the kernel's way of looking for jumps finds nothing against it
     Reason reason = Reason::None; // None: a jump may be planted
-    uint64_t space = 0;           // a short jump, to one in the unused space there; 0: a long one
+    uint64_t space = 0;           // a short jump, to one in the space there; 0: a long one
+    uint64_t room = 0;            // the first of the instructions that make this space; 0: unused
 
     bool safe() const { return reason == Reason::None; }
 };

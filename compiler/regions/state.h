@@ -18,7 +18,7 @@ struct Analysis::State {
     std::vector<Symbol> symbols;
     std::vector<Function> functions;
     std::vector<Scope> scopes;
-    std::vector<Space> spaces;
+    Spaces spaces;
     std::vector<FunctionResult> results;
     std::vector<UnknownJump> unknown_jumps;
     // Of a module: what its kernel and other modules define (link_module_code).
@@ -32,7 +32,8 @@ struct Analysis::State {
   private:
     void enter_by_symbols(const std::vector<FunctionRange>& ranges);
     void extend_over_fillers();
-    void find_spaces();
+    void find_unused();
+    void find_rooms();
     void find_unknown_jumps(const Frames& frames, const std::vector<bool>& leads_into);
     void explain_by_blocks();
     bool has_label_inside(const FunctionRange& range) const;

@@ -60,11 +60,12 @@ def wrong_places(answered, targets, verdict="safe"):
             # A short jump has two bytes.
             if place in answered and answered[place][verdict] and (target == place + 1 or "space" not in answered[place]):
                 wrong.append((answered[place]["place"], target))
-    # Where a short jump leads, nothing is executed.
+    # Where a short jump leads, nothing is executed, and what is moved for it is entered at its beginning only.
     reached = set(targets)
     for answer in answered.values() if verdict == "safe" else ():
         space = int(answer.get("space", "0"), 16)
-        wrong += [(answer["place"], target) for target in range(space, space + JUMP_BYTES) if space and target in reached]
+        first = int(answer["room"], 16) + 1 if "room" in answer else space
+        wrong += [(answer["place"], target) for target in range(first, space + JUMP_BYTES) if space and target in reached]
     return wrong
 
 

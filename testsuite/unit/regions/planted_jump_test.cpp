@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Jumps that are planted in a function of this process, at each place that is called safe: it
 // computes the same, and a hit costs what docs/regions.md says.
+#include "arch/instructions.h"
 #include "program.h"
 
 #include <algorithm>
@@ -34,6 +35,21 @@ int f(int n, int m) {
     }
     return sum;
 }
+)";
+
+// Every instruction of two bytes is followed by a target, and all but jumps can be copied.
+const std::string crowded_source = R"(
+asm(".globl f\n .type f, @function\n"
+    "f: xor %eax, %eax\n jmp 3f\n"
+    "1: add $0x12345, %eax\n xor $0x777, %esi\n lea 5(%rax,%rsi), %eax\n"
+    "2: add %esi, %eax\n"
+    "3: sub %edi, %eax\n"
+    "4: lea -1(%rdi), %edi\n lea 0x1111(%rax), %eax\n xor $0x55, %esi\n"
+    "cmp $-3, %edi\n je 2b\n"
+    "cmp $-1, %edi\n je 4b\n jg 1b\n cmp $-2, %edi\n je 3b\n"
+    "xor %esi, %eax\n"
+    "5: add %edi, %eax\n cmp $0x100, %eax\n ja 6f\n sub $0x100, %eax\n ja 5b\n"
+    "6: ret\n .size f, .-f\n");
 )";
 
 using Function = int (*)(int, int);
@@ -91,7 +107,28 @@ class Detour {
     static constexpr int instructions = 5; // with the jump to it
     bool ok() const { return code_ != MAP_FAILED; }
     uint64_t& count() const { return *static_cast<uint64_t*>(code_); }
+    // `region`: the bytes of the instructions that are displaced.
     void plant(uint8_t* place, size_t region) const {
+        uint8_t* const begin = counting_code(place, region);
+        std::fill(place, place + region, 0xcc); // entered by nobody
+        write_jump(place, begin);
+    }
+    // By a short jump to one behind the jump at `room`, whose instructions are displaced, too.
+    void plant(uint8_t* place, size_t region, uint8_t* room, size_t room_bytes) const {
+        uint8_t* const begin = counting_code(place, region);
+        uint8_t* const moved = static_cast<uint8_t*>(code_) + page_bytes / 2;
+        write_jump(std::copy(room, room + room_bytes, moved), room + room_bytes);
+        std::fill(room, room + room_bytes, 0xcc);
+        write_jump(write_jump(room, moved), begin);
+        std::fill(place, place + region, 0xcc);
+        place[0] = 0xeb;
+        place[1] = static_cast<uint8_t>(room + jump_bytes - (place + 2));
+    }
+
+  private:
+    static constexpr size_t jump_bytes = 5;
+    // Counts, executes the instructions, and continues behind them.
+    uint8_t* counting_code(const uint8_t* place, size_t region) const {
         uint8_t* const begin = static_cast<uint8_t*>(code_) + sizeof(uint64_t);
         uint8_t* at = begin;
         *at++ = 0x9c;                                // pushfq
@@ -99,15 +136,13 @@ class Detour {
         at = std::copy(std::begin(increment), std::end(increment), at);
         at = relative(at, reinterpret_cast<uint8_t*>(&count()));
         *at++ = 0x9d; // popfq
-        at = std::copy(place, place + region, at);
-        *at++ = 0xe9;
-        relative(at, place + region);
-        place[0] = 0xe9;
-        relative(place + 1, begin);
-        std::fill(place + 5, place + region, 0xcc); // entered by nobody
+        write_jump(std::copy(place, place + region, at), place + region);
+        return begin;
     }
-
-  private:
+    static uint8_t* write_jump(uint8_t* at, const uint8_t* target) {
+        *at = 0xe9;
+        return relative(at + 1, target);
+    }
     static uint8_t* relative(uint8_t* at, const uint8_t* target) {
         const auto distance = static_cast<int32_t>(target - (at + sizeof(int32_t)));
         std::memcpy(at, &distance, sizeof distance);
@@ -116,41 +151,90 @@ class Detour {
     void* code_ = MAP_FAILED;
 };
 
+// A function that is loaded into this process and may be written to.
+class Loaded {
+  public:
+    Loaded(const std::string& text, regions::Model model)
+        : program_(Program::compiled(
+              text, "f.c",
+              {"gcc", "-O2", "-shared", "-fPIC", "-mno-red-zone", "-fno-jump-tables"})),
+          analysis_(program_.path(), model) {
+        library_ = dlopen(program_.path().c_str(), RTLD_NOW);
+        link_map* map = nullptr;
+        const auto number = analysis_.ok() ? analysis_->function("f") : std::nullopt;
+        if (!library_ || dlinfo(library_, RTLD_DI_LINKMAP, &map) != 0 || !number) {
+            ADD_FAILURE() << "the library is not loaded";
+            return;
+        }
+        base_ = reinterpret_cast<uint8_t*>(map->l_addr);
+        number_ = *number;
+        const regions::FunctionResult& of = analysis_->functions()[number_];
+        uint8_t* const first = base_ + of.address / page_bytes * page_bytes;
+        const size_t bytes = base_ + of.address + of.size - first;
+        ok_ = mprotect(first, bytes, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
+        EXPECT_TRUE(ok_);
+    }
+    ~Loaded() {
+        if (library_)
+            dlclose(library_);
+    }
+    Loaded(const Loaded&) = delete;
+    Loaded& operator=(const Loaded&) = delete;
+
+    bool ok() const { return ok_; }
+    Function function() const { return reinterpret_cast<Function>(dlsym(library_, "f")); }
+    uint8_t* base() const { return base_; }
+    uint8_t* at(uint64_t address) const { return base_ + address; }
+    const Analyzed& analysis() const { return analysis_; }
+    std::vector<regions::Place> places() const { return analysis_->places(number_); }
+
+  private:
+    const Program program_;
+    const Analyzed analysis_;
+    void* library_ = nullptr;
+    uint8_t* base_ = nullptr;
+    size_t number_ = 0;
+    bool ok_ = false;
+};
+
+// Returns how many bytes the instructions from `first` on have that take at least `needed`; 0 if
+// one of them cannot be copied byte by byte.
+size_t copied_bytes(const Loaded& loaded, const std::vector<regions::Place>& places, uint64_t first,
+                    size_t needed) {
+    const auto decoder = arch::InstructionDecoder::create();
+    size_t bytes = 0;
+    for (const regions::Place& each : places) {
+        if (each.address < first || bytes >= needed)
+            continue;
+        if (!decoder->decode(loaded.analysis()->bytes(each), each.address).kernel_copies)
+            return 0;
+        bytes += each.length;
+    }
+    return bytes;
+}
+
 } // namespace
 
 TEST(PlantedJump, EachSafePlaceOfAFunction) {
-    const Program program = Program::compiled(
-        source, "f.c", {"gcc", "-O2", "-shared", "-fPIC", "-mno-red-zone", "-fno-jump-tables"});
-    const Analyzed analysis(program.path(), regions::Model::Kernel);
-    ASSERT_TRUE(analysis.ok());
-    void* library = dlopen(program.path().c_str(), RTLD_NOW);
-    ASSERT_TRUE(library) << dlerror();
-    auto* function = reinterpret_cast<Function>(dlsym(library, "f"));
-    link_map* map = nullptr;
-    ASSERT_EQ(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
-    auto* base = reinterpret_cast<uint8_t*>(map->l_addr);
-    const auto number = analysis->function("f");
-    ASSERT_TRUE(number);
-    const regions::FunctionResult& of = analysis->functions()[*number];
-    uint8_t* const first = base + of.address / page_bytes * page_bytes;
-    const size_t bytes = base + of.address + of.size - first;
-    ASSERT_EQ(mprotect(first, bytes, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+    const Loaded loaded(source, regions::Model::Kernel);
+    ASSERT_TRUE(loaded.ok());
+    const Function function = loaded.function();
     struct sigaction handler = {}, before = {};
     handler.sa_handler = count_step;
     sigaction(SIGTRAP, &handler, &before);
 
     const std::vector<int> expected = results(function);
     const int unpatched = run_steps(function, 9, 3);
-    const Detour detour(base);
+    const Detour detour(loaded.base());
     ASSERT_TRUE(detour.ok());
     int planted = 0, hit = 0;
-    for (const regions::Place& place : analysis->places(*number)) {
+    for (const regions::Place& place : loaded.places()) {
         if (!place.safe())
             continue;
-        uint8_t* const at = base + place.address;
+        uint8_t* const at = loaded.at(place.address);
         const std::vector<uint8_t> original(at, at + place.region);
         detour.plant(at, place.region);
-        const std::string name = analysis->describe(place.address);
+        const std::string name = loaded.analysis()->describe(place.address);
         EXPECT_EQ(results(function), expected) << name;
         detour.count() = 0;
         const int patched = run_steps(function, 9, 3);
@@ -165,5 +249,36 @@ TEST(PlantedJump, EachSafePlaceOfAFunction) {
     EXPECT_GT(planted, 10);
     EXPECT_GT(hit, 5);
     sigaction(SIGTRAP, &before, nullptr);
-    dlclose(library);
+}
+
+TEST(PlantedJump, EachShortOneByARoom) {
+    const Loaded loaded(crowded_source, regions::Model::Short);
+    ASSERT_TRUE(loaded.ok());
+    const Function function = loaded.function();
+    const std::vector<int> expected = results(function);
+    const Detour detour(loaded.base());
+    ASSERT_TRUE(detour.ok());
+    const std::vector<regions::Place> places = loaded.places();
+    const uint64_t low = places.front().address, end = places.back().address + places.back().length;
+    const std::vector<uint8_t> original(loaded.at(low), loaded.at(end));
+    int planted = 0, hit = 0;
+    for (const regions::Place& place : places) {
+        if (!place.room)
+            continue;
+        const size_t region = copied_bytes(loaded, places, place.address, 2);
+        const size_t moved = copied_bytes(loaded, places, place.room, 10);
+        if (!region || !moved)
+            continue;
+        const std::string name = loaded.analysis()->describe(place.address);
+        EXPECT_EQ(place.region, region) << name;
+        EXPECT_EQ(place.space, place.room + 5) << name;
+        detour.count() = 0;
+        detour.plant(loaded.at(place.address), region, loaded.at(place.room), moved);
+        EXPECT_EQ(results(function), expected) << name;
+        planted++;
+        hit += detour.count() > 0;
+        std::copy(original.begin(), original.end(), loaded.at(low));
+    }
+    EXPECT_GE(planted, 3);
+    EXPECT_EQ(hit, planted);
 }

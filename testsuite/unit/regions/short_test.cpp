@@ -45,6 +45,17 @@ std::string short_reason(const std::string& space, const std::string& end = "ret
     return reason_at_p(without_symbol(before_space(space, end, at_p)), {}, Model::Short);
 }
 
+// Whether a short jump at p leads to unused space.
+bool finds_unused(const std::string& text, const std::vector<std::string>& options = {}) {
+    const Program program = Program::assembled(text, options);
+    const regions::Place place = Analyzed(program.path(), Model::Short).place("p");
+    return place.space && !place.room;
+}
+
+bool finds_space(const std::string& space, const std::string& end = "ret") {
+    return finds_unused(without_symbol(before_space(space, end)));
+}
+
 } // namespace
 
 TEST(ShortJump, LeadsToUnusedSpace) {
@@ -61,32 +72,30 @@ TEST(ShortJump, LeadsToUnusedSpace) {
 }
 
 TEST(ShortJump, AnyFiller) {
-    EXPECT_EQ(short_reason("nopw 0(%rax,%rax)"), "");
-    EXPECT_EQ(short_reason("nop\nnop\nnop\nint3\nint3"), "");
-    EXPECT_EQ(short_reason(".skip 4, 0xcc"), "jump");        // the jump takes five
-    EXPECT_EQ(short_reason("nop\nnop\nnop\nhlt\n"), "jump"); // it is no filler
+    EXPECT_TRUE(finds_space("nopw 0(%rax,%rax)"));
+    EXPECT_TRUE(finds_space("nop\nnop\nnop\nint3\nint3"));
+    EXPECT_FALSE(finds_space(".skip 4, 0xcc"));        // the jump takes five
+    EXPECT_FALSE(finds_space("nop\nnop\nnop\nhlt\n")); // it is no filler
 }
 
 TEST(ShortJump, SpaceThatIsExecuted) {
-    EXPECT_EQ(short_reason(".skip 9, 0x90", "ret"), "");
-    EXPECT_EQ(short_reason(".skip 9, 0x90", "nop"), "jump");    // the function does not end
-    EXPECT_EQ(short_reason(".skip 9, 0x90", "call f"), "jump"); // perhaps it returns
-    EXPECT_EQ(short_reason(".Ls: .skip 9, 0x90", "je .Ls\nret"), "jump");
+    EXPECT_TRUE(finds_space(".skip 9, 0x90", "ret"));
+    EXPECT_FALSE(finds_space(".skip 9, 0x90", "nop"));    // the function does not end
+    EXPECT_FALSE(finds_space(".skip 9, 0x90", "call f")); // perhaps it returns
+    EXPECT_FALSE(finds_space(".Ls: .skip 9, 0x90", "je .Ls\nret"));
     // What is before that byte is free.
-    EXPECT_EQ(short_reason(".skip 5, 0x90\n.Ls: .skip 9, 0x90", "je .Ls\nret"), "");
-    EXPECT_EQ(short_reason(".skip 4, 0x90\n.Ls: .skip 9, 0x90", "je .Ls\nret"), "jump");
+    EXPECT_TRUE(finds_space(".skip 5, 0x90\n.Ls: .skip 9, 0x90", "je .Ls\nret"));
+    EXPECT_FALSE(finds_space(".skip 4, 0x90\n.Ls: .skip 9, 0x90", "je .Ls\nret"));
     // So is what no symbol names.
-    EXPECT_EQ(reason_at_p(before_space(".skip 9, 0xcc"), {}, Model::Short), "jump");
+    EXPECT_FALSE(finds_unused(before_space(".skip 9, 0xcc")));
     // An address in data.
-    EXPECT_EQ(
-        reason_at_p(without_symbol(before_space(".Ls: .skip 9, 0x90")) + "\n.data\n.quad .Ls\n",
-                    {"-no-pie"}, Model::Short),
-        "jump");
+    EXPECT_FALSE(finds_unused(
+        without_symbol(before_space(".Ls: .skip 9, 0x90")) + "\n.data\n.quad .Ls\n", {"-no-pie"}));
 }
 
 TEST(ShortJump, Reach) {
-    EXPECT_EQ(short_reason(".skip 9, 0xcc", ".skip 110, 0x90\nret"), "");
-    EXPECT_EQ(short_reason(".skip 9, 0xcc", ".skip 130, 0x90\nret"), "jump");
+    EXPECT_TRUE(finds_space(".skip 9, 0xcc", ".skip 110, 0x90\nret"));
+    EXPECT_FALSE(finds_space(".skip 9, 0xcc", ".skip 130, 0x90\nret"));
 }
 
 TEST(ShortJump, ItsOwnRegion) {
@@ -94,6 +103,82 @@ TEST(ShortJump, ItsOwnRegion) {
     EXPECT_EQ(short_reason(".skip 9, 0xcc", "ret", "ud2"), "trap");
     EXPECT_EQ(short_reason(".skip 9, 0xcc", "ret", "call *%rax"), "");
     EXPECT_EQ(short_reason(".skip 9, 0xcc", "ret", "jrcxz .Lt"), "relative");
+}
+
+namespace {
+
+// A place p of a function whose region has a target behind two bytes, in a function without unused
+// space beside it; `more` are instructions of ten bytes or not.
+std::string before_room(const std::string& more, const std::string& between = "",
+                        const std::string& after = "") {
+    return R"(
+    .text
+    .globl f, p, room
+    .type f, @function
+f:  test %eax, %eax
+    je .Lt
+p:  cltq
+.Lt: nop
+    )" + between +
+           R"(
+    jmp f
+room: )" + more +
+           R"(
+    ret
+    .size f, .-f
+)" + after;
+}
+
+} // namespace
+
+// Two jumps fit where instructions are that nobody enters.
+TEST(ShortJump, LeadsToWhatIsMoved) {
+    const std::string ten = "mov $1, %eax\n mov $2, %ecx";
+    const Program program = Program::assembled(before_room(ten));
+    const Analyzed analysis(program.path(), Model::Short);
+    const regions::Place place = analysis.place("p"), room = analysis.place("room");
+    EXPECT_TRUE(place.safe());
+    EXPECT_EQ(place.region, 2U);
+    EXPECT_EQ(place.room, room.address);
+    EXPECT_EQ(place.space, room.address + 5);
+    EXPECT_EQ(Analyzed(program.path()).reason("p"), "jump");
+}
+
+TEST(ShortJump, WhatCannotBeMoved) {
+    auto reason = [](const std::string& more, const std::string& between = "",
+                     const std::string& after = "") {
+        return reason_at_p(before_room(more, between, after), {}, Model::Short);
+    };
+    const std::string ten = "mov $1, %eax\n mov $2, %ecx";
+    EXPECT_EQ(reason(ten), "");
+    EXPECT_EQ(reason("mov $1, %eax\n mov $2, %cl\n nop"), "jump"); // nine and the return
+    EXPECT_EQ(reason("mov $1, %eax\n .Lin: mov $2, %ecx", "jc .Lin"), "jump");
+    EXPECT_EQ(reason("mov $1, %eax\n mov $2, %ecx\n .Lin: nop", "jc .Lin"), "");
+    EXPECT_EQ(reason("mov $1, %eax\n .Lin: mov $2, %ecx", "", ".data\n.quad .Lin\n"), "jump");
+    EXPECT_EQ(reason("mov $1, %eax\n call f\n"), ""); // it returns behind both
+    EXPECT_EQ(reason("call f\n mov $1, %eax\n"), "jump");
+    EXPECT_EQ(reason("mov $1, %eax\n jrcxz f\n mov $2, %ecx\n"), "jump");
+    // Of 128 bytes before the target; the short jump has two.
+    EXPECT_EQ(reason(ten, ".rept 55\n jrcxz .\n .endr"), "");
+    EXPECT_EQ(reason(ten, ".rept 65\n jrcxz .\n .endr"), "relative");
+}
+
+// Neither the place's own instructions.
+TEST(ShortJump, NoRoomInItsOwnRegion) {
+    const std::string text = R"(
+    .text
+    .globl f, p, first
+    .type f, @function
+first:
+f:  mov $1, %eax
+p:  mov $2, %ecx
+    ret
+    .size f, .-f
+)";
+    const Program program = Program::assembled(text);
+    const Analyzed analysis(program.path(), Model::Short);
+    EXPECT_EQ(analysis.place("f").room, 0U);
+    EXPECT_EQ(analysis.place("p").room, 0U);
 }
 
 // The reason of what is behind the instruction at p.
