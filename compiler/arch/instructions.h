@@ -77,7 +77,20 @@ struct RegisterUse {
     // memory that is there: of the stack, or at a fixed distance.
     std::optional<unsigned> to, from;
     bool is_there = false;
+    // It accesses memory at the sum of two registers, or a page or more above a register's value.
+    bool accesses_elsewhere = false;
+    // The register that it compares with zero, and which way a branch continues if that was zero.
+    std::optional<unsigned> compared;
+    enum class IfZero : uint8_t { Unknown, Branches, Continues } if_zero = IfZero::Unknown;
 };
+
+// Registers, as bits, in functions that Go's compiler has compiled.
+struct GoRegisters {
+    uint64_t always = 0;  // lead to memory: to the goroutine
+    uint64_t context = 0; // also at the entry, if the function reads it
+    uint64_t result = 0;  // receives a pointer that a function returns
+};
+GoRegisters go_registers();
 
 // Decodes instructions. Not to be shared between threads.
 class InstructionDecoder {

@@ -5,6 +5,7 @@
 #include "regions/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace djstap::regions {
@@ -20,7 +21,8 @@ template <class T> T number(std::string_view bytes, uint64_t at) {
 
 struct Header {
     std::string_view table; // from the header to the end of the section
-    uint64_t functions = 0, text = 0, names = 0, entries = 0;
+    uint64_t functions = 0, text = 0, names = 0, numbers = 0, entries = 0;
+    bool has_lines = false; // a function's struct has the line where it starts
 };
 
 // The linker may have left an address to the loader.
@@ -50,14 +52,16 @@ std::optional<Header> read_header(const ElfFile& file, const ElfSection& section
         quantum != instruction_quantum || pointer != pointer_bytes)
         return std::nullopt;
     Header header;
+    header.has_lines = magic == magic_of_1_20;
     header.table = section.bytes.substr(at);
     header.functions = reader.fixed<uint64_t>();
     (void)reader.fixed<uint64_t>(); // files
     const uint64_t place = section.address + at + reader.position();
     header.text = relocated(file, place, reader.fixed<uint64_t>());
     header.names = reader.fixed<uint64_t>();
-    for (int i = 0; i < 3; i++) // units, files, tables by address
+    for (int i = 0; i < 2; i++) // units, files
         (void)reader.fixed<uint64_t>();
+    header.numbers = reader.fixed<uint64_t>();
     header.entries = reader.fixed<uint64_t>();
     const uint64_t size = header.table.size();
     if (reader.failed() || !header.text || header.names >= size || header.entries >= size ||
@@ -98,7 +102,10 @@ constexpr size_t longest_name = 4096; // a longer one counts as none
 // the entry.
 constexpr std::string_view bottom = "runtime.goexit";
 
-// struct _func: the entry, its name, the size of the arguments, where deferred calls return
+constexpr uint8_t in_assembler = 4; // of a function's flags
+
+// struct _func: the entry, its name, the size of the arguments, where deferred calls return, four
+// tables by address, their number, the unit, the line (since 1.20), an identifier, flags
 GoFunction read_function(const Header& header, uint64_t begin, uint64_t end, uint64_t at) {
     GoFunction function;
     function.address = header.text + begin;
@@ -110,6 +117,23 @@ GoFunction read_function(const Header& header, uint64_t begin, uint64_t end, uin
     const auto deferred = reader.fixed<uint32_t>();
     if (reader.failed())
         return function;
+    function.stack = reader.fixed<uint32_t>();
+    for (int i = 0; i < 2; i++) // files, lines
+        (void)reader.fixed<uint32_t>();
+    const auto more_tables = reader.fixed<uint32_t>();
+    for (int i = 0; i < 1 + int{header.has_lines}; i++)
+        (void)reader.fixed<uint32_t>();
+    (void)reader.fixed<uint8_t>();
+    const auto flags = reader.fixed<uint8_t>();
+    (void)reader.fixed<uint16_t>();
+    function.compiled = !reader.failed() && !(flags & in_assembler);
+    std::array<uint32_t, 3> more{}; // whether preemption is unsafe, maps of the stack, inlining
+    for (size_t i = 0; i < std::min<size_t>(more_tables, more.size()); i++)
+        more[i] = reader.fixed<uint32_t>();
+    if (reader.failed())
+        function.compiled = false;
+    function.unsafe = more[0];
+    function.inlined = more[2];
     const uint64_t begins = std::min<uint64_t>(header.names + name, header.table.size());
     function.name = Reader(header.table.substr(begins, longest_name)).string();
     if (deferred && deferred < function.size)
@@ -145,6 +169,7 @@ GoTable read_go_table(const ElfFile& file) {
     if (!header)
         return table;
     table.understood = true;
+    table.numbers = header->table.substr(std::min<uint64_t>(header->numbers, header->table.size()));
     // Pairs of the entry and its struct _func; the last one is the end.
     Reader reader(header->table.substr(header->entries));
     auto begin = reader.fixed<uint32_t>();
@@ -158,6 +183,11 @@ GoTable read_go_table(const ElfFile& file) {
         function.size = code_size(file.bytes_at(function.address, function.size));
         begin = end;
     }
+    // Every program contains functions in assembler: without any, the flag has another meaning.
+    if (std::all_of(table.functions.begin(), table.functions.end(),
+                    [](const GoFunction& each) { return each.compiled; }))
+        for (GoFunction& each : table.functions)
+            each.compiled = false;
     return table;
 }
 

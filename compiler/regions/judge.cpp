@@ -230,46 +230,64 @@ std::optional<Index> Judge::unused_near(Index at) const {
     return std::nullopt;
 }
 
+uint32_t Judge::state_at(Index at) const {
+    const std::vector<GoState>& states = spaces_.states;
+    const auto after =
+        std::upper_bound(states.begin(), states.end(), at,
+                         [](Index value, const GoState& each) { return value < each.first; });
+    return after == states.begin() ? 0 : (after - 1)->number;
+}
+
 std::optional<Room> Judge::room(Index at, const Function& function) const {
-    // Go's runtime would take the second jump for the instructions that were there.
-    if (function.is_go)
+    const auto needed = static_cast<Index>(arch::planted_jump_bytes());
+    Room room{at, at, 0};
+    if (reason(at, function, 2 * needed, room.end) != Reason::None)
         return std::nullopt;
-    Room room{at, at};
-    const auto needed = 2 * static_cast<Index>(arch::planted_jump_bytes());
-    return reason(at, function, needed, room.end) == Reason::None ? std::optional(room)
-                                                                  : std::nullopt;
+    // Go's runtime takes the second jump for the instructions that were there.
+    if (function.is_go)
+        room.state = state_at(at + needed);
+    return function.is_go && room.state == 0 ? std::nullopt : std::optional(room);
 }
 
 // The nearest room for the jump that a short jump in place of [first, end) leads to.
-std::optional<Index> Judge::room_near(Index first, Index end) const {
+std::optional<Index> Judge::room_near(Index first, Index end, uint32_t state) const {
     const auto second = static_cast<Index>(arch::planted_jump_bytes());
     const std::vector<Room>& rooms = spaces_.rooms;
-    auto after = std::lower_bound(rooms.begin(), rooms.end(), end,
-                                  [](const Room& each, Index value) { return each.first < value; });
-    if (after != rooms.end() && reaches(first, after->first + second))
-        return after->first;
-    while (after != rooms.begin() && (after - 1)->end > first)
-        after--;
-    if (after != rooms.begin() && reaches(first, (after - 1)->first + second))
-        return (after - 1)->first;
+    const auto behind =
+        std::lower_bound(rooms.begin(), rooms.end(), end,
+                         [](const Room& each, Index value) { return each.first < value; });
+    for (auto each = behind; each != rooms.end() && reaches(first, each->first + second); each++)
+        if (each->state == state)
+            return each->first;
+    for (auto each = behind; each != rooms.begin(); each--) {
+        const Room& before = *(each - 1);
+        if (before.end > first)
+            continue;
+        if (!reaches(first, before.first + second))
+            break;
+        if (before.state == state)
+            return before.first;
+    }
     return std::nullopt;
 }
 
 Reason Judge::reason(Index at, const Function& function, Planted& planted) const {
     const Reason reason =
         this->reason(at, function, static_cast<Index>(arch::planted_jump_bytes()), planted.end);
-    // Go's runtime finds no function where the space is.
-    if (reason == Reason::None || model_ != Model::Short || function.is_go)
+    if (reason == Reason::None || model_ != Model::Short)
         return reason;
     Index end = at;
     if (this->reason(at, function, static_cast<Index>(arch::short_jump_bytes()), end) !=
         Reason::None)
         return reason;
-    if (const std::optional<Index> space = unused_near(at)) {
+    // Go's runtime finds no function where unused space is.
+    if (const std::optional<Index> space = function.is_go ? std::nullopt : unused_near(at)) {
         planted = {end, space, std::nullopt};
         return Reason::None;
     }
-    const std::optional<Index> room = room_near(at, end);
+    const uint32_t state = function.is_go ? state_at(at) : 0;
+    const std::optional<Index> room =
+        function.is_go && state == 0 ? std::nullopt : room_near(at, end, state);
     if (!room)
         return reason;
     planted = {end, *room + static_cast<Index>(arch::planted_jump_bytes()), room};

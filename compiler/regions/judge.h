@@ -2,6 +2,7 @@
 // The verdict for one instruction.
 #pragma once
 #include "regions/functions.h"
+#include "regions/go_states.h"
 #include "regions/kernel_tables.h"
 #include "regions/regions.h"
 
@@ -35,12 +36,14 @@ struct Space {
 // Instructions that can be moved away together: where they were, two jumps fit.
 struct Room {
     Index first = 0, end = 0;
+    uint32_t state = 0; // of Go, where the second jump is
 };
 
 // Where the jumps can be to which short ones lead, by address.
 struct Spaces {
     std::vector<Space> unused;
     std::vector<Room> rooms;
+    std::vector<GoState> states;
 };
 
 // What a jump would replace.
@@ -77,7 +80,8 @@ class Judge {
     Reason reason(Index at, const Function& function, Index needed, Index& end) const;
     bool reaches(Index from, Index to) const;
     std::optional<Index> unused_near(Index at) const;
-    std::optional<Index> room_near(Index first, Index end) const;
+    std::optional<Index> room_near(Index first, Index end, uint32_t state) const;
+    uint32_t state_at(Index at) const;
     Reason cannot_move(Index at) const;
     bool may_fault(Index first, Index end) const;
 

@@ -245,6 +245,7 @@ Status Analysis::State::collect() {
     explain_by_blocks();
     clear_harmless_accesses(code, ranges, go, threads);
     if (options.model == Model::Short) {
+        spaces.states = go_states(code, go);
         find_unused();
         find_rooms();
     }

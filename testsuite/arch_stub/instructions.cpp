@@ -7,6 +7,10 @@ std::unique_ptr<InstructionDecoder> InstructionDecoder::create() {
     return nullptr;
 }
 
+GoRegisters go_registers() {
+    return {};
+}
+
 size_t planted_jump_bytes() {
     return 0;
 }

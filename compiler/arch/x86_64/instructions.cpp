@@ -58,6 +58,7 @@ class Decoder final : public InstructionDecoder {
 
   private:
     bool read(std::string_view bytes, uint64_t address, uint64_t& length);
+    std::optional<x86_64::Opcode> read_opcode(std::string_view& bytes, uint64_t address);
     void add_memory(Instruction& out, const x86_64::Opcode& opcode, uint64_t address) const;
     void add_immediates(Instruction& out) const;
     bool accesses(const x86_64::Opcode& opcode) const;
@@ -124,6 +125,15 @@ bool Decoder::read(std::string_view bytes, uint64_t address, uint64_t& length) {
            llvm::MCDisassembler::Fail;
 }
 
+// Reads the instruction at the beginning of the bytes, and leaves only its own.
+std::optional<x86_64::Opcode> Decoder::read_opcode(std::string_view& bytes, uint64_t address) {
+    uint64_t length = 0;
+    if (!read(bytes, address, length) || length == 0 || length > x86_64::longest_instruction)
+        return std::nullopt;
+    bytes = bytes.substr(0, length);
+    return x86_64::Opcode::of(bytes);
+}
+
 void add_name(Instruction& out, uint64_t address, NamedAddress::Use use) {
     if (out.named_count < out.names.size())
         out.names[out.named_count++] = {address, use};
@@ -183,11 +193,11 @@ bool Decoder::accesses(const x86_64::Opcode& opcode) const {
 
 Instruction Decoder::decode(std::string_view bytes, uint64_t address) {
     Instruction out;
-    uint64_t length = 0;
-    if (!read(bytes, address, length) || length == 0 || length > x86_64::longest_instruction)
+    const auto read = read_opcode(bytes, address);
+    if (!read)
         return out;
-    const x86_64::Opcode opcode = x86_64::Opcode::of(bytes.substr(0, length));
-    out.length = static_cast<uint8_t>(length);
+    const x86_64::Opcode& opcode = *read;
+    out.length = static_cast<uint8_t>(bytes.size());
     out.flow = opcode.flow();
     out.fixed = opcode.fixed();
     out.kernel_copies = opcode.kernel_copies(false);
@@ -199,7 +209,7 @@ Instruction Decoder::decode(std::string_view bytes, uint64_t address) {
     if (out.is_direct_jump() || out.flow == Flow::Call || opcode.is_transaction()) {
         if (instruction_.getNumOperands() > 0 && instruction_.getOperand(0).isImm())
             out.target =
-                address + length + static_cast<uint64_t>(instruction_.getOperand(0).getImm());
+                address + out.length + static_cast<uint64_t>(instruction_.getOperand(0).getImm());
         return out;
     }
     if (out.filler)
@@ -220,12 +230,20 @@ bool always_accesses(const x86_64::Opcode& opcode) {
                loads_and_stores.end();
 }
 
+RegisterUse::IfZero if_zero(const x86_64::Opcode& opcode) {
+    using IfZero = RegisterUse::IfZero;
+    const unsigned equal = opcode.map == x86_64::Opcode::Map::One ? 0x74 : 0x84;
+    if (opcode.flow() != Flow::Branch || (opcode.code & ~1U) != equal)
+        return IfZero::Unknown;
+    return opcode.code & 1 ? IfZero::Continues : IfZero::Branches;
+}
+
 RegisterUse Decoder::registers(std::string_view bytes, uint64_t address) {
     RegisterUse use;
-    uint64_t length = 0;
-    if (!read(bytes, address, length) || length == 0 || length > x86_64::longest_instruction)
+    const auto read = read_opcode(bytes, address);
+    if (!read)
         return use;
-    const x86_64::Opcode opcode = x86_64::Opcode::of(bytes.substr(0, length));
+    const x86_64::Opcode& opcode = *read;
     const llvm::MCInstrDesc& description = instructions_->get(instruction_.getOpcode());
     if (description.isCall() || description.hasUnmodeledSideEffects())
         return use;
@@ -250,6 +268,10 @@ RegisterUse Decoder::registers(std::string_view bytes, uint64_t address) {
         use.from = general(instruction_.getOperand(1));
         return use;
     }
+    if (name == "TEST64rr" &&
+        instruction_.getOperand(0).getReg() == instruction_.getOperand(1).getReg())
+        use.compared = general(instruction_.getOperand(0));
+    use.if_zero = if_zero(opcode);
     const unsigned at = memory_at_[instruction_.getOpcode()];
     if (!at || at - 1 + segment_part >= instruction_.getNumOperands() || opcode.address_size)
         return use;
@@ -261,10 +283,14 @@ RegisterUse Decoder::registers(std::string_view bytes, uint64_t address) {
         return use;
     }
     constexpr int64_t page = 4096;
-    if (instruction_.getOperand(at - 1 + index_part).getReg() ||
-        instruction_.getOperand(at - 1 + segment_part).getReg() || !displacement.isImm() ||
-        displacement.getImm() < 0 || displacement.getImm() >= page)
+    const bool is_sum = instruction_.getOperand(at - 1 + index_part).getReg() != 0;
+    if (instruction_.getOperand(at - 1 + segment_part).getReg() || !displacement.isImm())
         return use;
+    if (is_sum || displacement.getImm() < 0 || displacement.getImm() >= page) {
+        use.accesses_elsewhere =
+            (is_sum || displacement.getImm() >= page) && !opcode.computes_address();
+        return use;
+    }
     const std::optional<unsigned> base = general(instruction_.getOperand(at - 1 + base_part));
     if (name == "LEA64r") {
         use.to = general(instruction_.getOperand(0));
@@ -296,6 +322,11 @@ std::string Decoder::text(std::string_view bytes, uint64_t address) {
 std::unique_ptr<InstructionDecoder> InstructionDecoder::create() {
     const llvm::Target* target = find_target();
     return target ? std::make_unique<Decoder>(*target) : nullptr;
+}
+
+GoRegisters go_registers() {
+    // By the numbers of Decoder::general_: r14, rdx, rax.
+    return {1 << 14, 1 << 2, 1 << 0};
 }
 
 size_t planted_jump_bytes() {

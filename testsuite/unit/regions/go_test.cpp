@@ -15,11 +15,17 @@ namespace {
 // Two functions without symbols, `main.f`, whose place p is global, and another one; `deferred` is
 // where deferred calls return in the first.
 struct Source {
+    std::string first = "xor %ecx, %ecx";
     std::string code = "mov %rdi, %rax\n.Linside: mov %rsi, %rdx\n mov %rcx, %rdx\n ret\n";
     std::string deferred = "0";
     std::string name = "main.f";
     std::string magic = "0xfffffff1";
     std::string section = ".gopclntab, \"a\"";
+    std::string flags = "4"; // it is written in assembler
+    std::string other = "main.g";
+    // The tables of the first function: how deep the stack is, whether it may be preempted, what is
+    // inlined. Each says one thing about all of it.
+    std::string stack = "2, 127, 0", preemption = "0, 127, 0", inlined = "0, 127, 0";
 };
 
 std::string text_of(const Source& source) {
@@ -27,7 +33,8 @@ std::string text_of(const Source& source) {
     .text
     .globl f, p
 f:
-.Lf: xor %ecx, %ecx
+.Lf: )" + source.first +
+           R"(
 p:  )" + source.code +
            R"(
     .byte 0xcc, 0xcc, 0xcc, 0xcc
@@ -47,24 +54,56 @@ p:  )" + source.code +
     .byte 0, 0, 1, 8
     .quad 2, 0
     .quad .Lf
-    .quad .Lnames - .Lheader, 0, 0, 0, .Ltable - .Lheader
+    .quad .Lnames - .Lheader, 0, 0, .Lnumbers - .Lheader, .Ltable - .Lheader
 .Lnames:
     .asciz "", ")" +
-           source.name + R"(", "main.g"
+           source.name + R"(", ")" + source.other + R"("
+.Lnumbers:
+    .byte 0
+.Lstack: .byte )" +
+           source.stack + R"(
+.Lpreemption: .byte )" +
+           source.preemption + R"(
+.Linlined: .byte )" +
+           source.inlined + R"(
     .balign 8
 .Ltable:
     .long .Lf - .Lf, .Lfirst - .Ltable, .Lg - .Lf, .Lsecond - .Ltable, .Lend - .Lf
 .Lfirst:
     .long 0, 1, 0, )" +
-           source.deferred + R"(, 0, 0, 0, 0, 0
+           source.deferred + R"(, .Lstack - .Lnumbers, 0, 0, 3, 0
+    )" + (source.magic == "0xfffffff0" ? "" : ".long 0") +
+           R"(
+    .byte 0, )" +
+           source.flags + R"(, 0, 0
+    .long .Lpreemption - .Lnumbers, 0, .Linlined - .Lnumbers
 .Lsecond:
     .long .Lg - .Lf, )" +
            std::to_string(source.name.size() + 2) + R"(, 0, 0, 0, 0, 0, 0, 0
+    )" + (source.magic == "0xfffffff0" ? "" : ".long 0") +
+           R"(
+    .byte 0, 4, 0, 0
 )";
 }
 
 std::string reason(const Source& source, const std::vector<std::string>& options = {}) {
     return reason_at_p(text_of(source), options);
+}
+
+// The reason of the place that follows `before`.
+std::string behind(Source source, const std::string& before, const std::string& instruction,
+                   const std::string& more = "") {
+    source.code =
+        before + "\n.Lplace: " + instruction + "\n nopl 0(%rax)\n nopl 0(%rax)\n" + "ret\n" + more;
+    const Program program =
+        Program::assembled(text_of(source) + "\n.section .place, \"a\"\n.quad .Lplace - .Lf\n");
+    const Analyzed analysis(program.path());
+    const ElfSection* section = analysis.file().section(".place");
+    uint64_t offset = 0;
+    std::memcpy(&offset, section->bytes.data(), sizeof offset);
+    const auto place = analysis->place(analysis->functions()[0].address + offset);
+    EXPECT_TRUE(place) << instruction;
+    return std::string(place ? regions::reason_tag(place->reason) : "none");
 }
 
 } // namespace
@@ -137,23 +176,13 @@ TEST(Go, FaultsElsewhere) {
     EXPECT_EQ(of("ret\n mov (%rax), %rcx"), "");
 }
 
-// A fault is a panic only in the first page. The place is what follows `before`.
+// A fault is a panic only in the first page.
 TEST(Go, FaultsThatAreNoPanic) {
     auto behind = [](const std::string& before, const std::string& instruction,
-                     const std::string& name = "main.f", const std::string& more = "") {
+                     const std::string& name = "main.f") {
         Source source;
         source.name = name;
-        source.code = before + "\n.Lplace: " + instruction + "\n nopl 0(%rax)\n nopl 0(%rax)\n" +
-                      "ret\n" + more;
-        const Program program =
-            Program::assembled(text_of(source) + "\n.section .place, \"a\"\n.quad .Lplace - .Lf\n");
-        const Analyzed analysis(program.path());
-        const ElfSection* section = analysis.file().section(".place");
-        uint64_t offset = 0;
-        std::memcpy(&offset, section->bytes.data(), sizeof offset);
-        const auto place = analysis->place(analysis->functions()[0].address + offset);
-        EXPECT_TRUE(place) << instruction;
-        return std::string(place ? regions::reason_tag(place->reason) : "none");
+        return ::behind(source, before, instruction);
     };
     const std::string load = "mov 8(%rax), %rcx";
     EXPECT_EQ(behind("nop", load), "go-fault");
@@ -186,6 +215,14 @@ TEST(Go, FaultsThatAreNoPanic) {
         EXPECT_EQ(behind(access, load), "go-fault") << access;
     // Another way leads there.
     EXPECT_EQ(behind("je .Lplace\n mov (%rax), %rdx", load), "go-fault");
+    EXPECT_EQ(behind("mov (%rax), %rdx\n xor %eax, %eax\n je .Lplace\n mov (%rax), %rdx", load),
+              "go-fault");
+    // It is known on all ways.
+    EXPECT_EQ(behind("mov (%rax), %rdx\n je .Lplace\n nop", load), "");
+    EXPECT_EQ(behind("je .L1\n mov (%rax), %rdx\n jmp .Lplace\n.L1: mov 8(%rax), %rdx", load), "");
+    EXPECT_EQ(behind("mov (%rax), %rdx\n.L1: nop", load + "\n jne .L1"), "");
+    EXPECT_EQ(behind("mov (%rax), %rdx\n.L1: nop", load + "\n mov (%rbx), %rax\n jne .L1"),
+              "go-fault");
     EXPECT_EQ(behind("mov (%rax), %rdx\n ret", load), "go-fault");
     // Copies, and addresses in what is there.
     EXPECT_EQ(behind("mov (%rbx), %rdx\n mov %rbx, %rax", load), "");
@@ -197,6 +234,94 @@ TEST(Go, FaultsThatAreNoPanic) {
     EXPECT_EQ(behind("lea 32(%rsp,%rbx), %rax", load), "go-fault");
     // Unless every fault may be a panic.
     EXPECT_EQ(behind("mov (%rax), %rdx", load, "runtime/debug.setPanicOnFault"), "go-fault");
+}
+
+// Its compiler looks for pointers that are nil by accesses less than a page above them.
+TEST(Go, FaultsOfCompiledFunctions) {
+    auto behind = [](const std::string& before, const std::string& instruction,
+                     const std::string& other = "main.g") {
+        Source source;
+        source.flags = "0";
+        source.other = other;
+        return ::behind(source, before, instruction);
+    };
+    const std::string load = "mov 8(%rax), %rcx";
+    EXPECT_EQ(behind("nop", load), "go-fault");
+    EXPECT_EQ(behind("nop", "mov 8(%rax,%rbx), %rcx"), "");
+    EXPECT_EQ(behind("nop", "mov 4096(%rax), %rcx"), "");
+    EXPECT_EQ(behind("nop", "mov -8(%rax), %rcx"), "go-fault");
+    EXPECT_EQ(behind("nop", "mov %fs:8(%rax,%rbx), %rcx"), "go-fault");
+    // The goroutine.
+    EXPECT_EQ(behind("nop", "mov 48(%r14), %rcx"), "");
+    EXPECT_EQ(behind("call .Lg", "mov 48(%r14), %rcx"), "");
+    // A pointer that is not nil.
+    EXPECT_EQ(behind("test %rax, %rax\n je .Lf", load), "");
+    EXPECT_EQ(behind("test %rax, %rax\n jne .Lplace\n ret", load), "");
+    EXPECT_EQ(behind("test %rax, %rax\n jne .Lf", load), "go-fault");
+    EXPECT_EQ(behind("test %rax, %rax\n je .Lplace\n ret", load), "go-fault");
+    EXPECT_EQ(behind("test %rbx, %rbx\n je .Lf", load), "go-fault");
+    EXPECT_EQ(behind("test %rbx, %rax\n je .Lf", load), "go-fault");
+    EXPECT_EQ(behind("test %eax, %eax\n je .Lf", load), "go-fault");
+    EXPECT_EQ(behind("test %rax, %rax\n js .Lf", load), "go-fault");
+    EXPECT_EQ(behind("test %rax, %rax\n.L1: je .Lf", load + "\n jne .L1"), "go-fault");
+    // Calls.
+    EXPECT_EQ(behind("call .Lg", load), "go-fault");
+    EXPECT_EQ(behind("call .Lg", load, "runtime.newobject"), "");
+    EXPECT_EQ(behind("call .Lg", "mov 8(%rbx), %rcx", "runtime.newobject"), "go-fault");
+    EXPECT_EQ(behind("mov (%rax), %rbx\n call .Lg", load, "runtime.gcWriteBarrier"), "");
+    EXPECT_EQ(behind("mov (%rax), %rbx\n call .Lg", load, "main.gcWriteBarrier"), "go-fault");
+}
+
+// What a closure has captured is in memory; a function reads it only if it is one.
+TEST(Go, TheContextOfAClosure) {
+    auto at_entry = [](const std::string& first, const std::string& code = "ret",
+                       const std::string& other = "main.g", const std::string& flags = "0") {
+        Source source;
+        source.first = first + "\n nopl 0(%rax,%rax)";
+        source.code = code + "\n";
+        source.other = other;
+        source.flags = flags;
+        const Program program = Program::assembled(text_of(source));
+        return Analyzed(program.path()).reason("f");
+    };
+    const std::string load = "mov 8(%rdx), %rcx", slow = "je .L2\n ret\n.L2: call .Lg\n jmp .Lf";
+    EXPECT_EQ(at_entry(load), "");
+    EXPECT_EQ(at_entry("mov 8(%rax), %rcx"), "go-fault");
+    EXPECT_EQ(at_entry(load, "ret", "main.g", "4"), "go-fault");
+    EXPECT_EQ(at_entry(load, slow), "go-fault");
+    EXPECT_EQ(at_entry(load, slow, "runtime.morestack"), "");
+}
+
+// Where the second jump of a room is, the runtime must do what it would do at the place.
+TEST(Go, Rooms) {
+    auto of = [](Source source) {
+        source.code = "cltq\n.Linside: mov $1, %eax\n mov $2, %ecx\n je .Linside\n ret\n";
+        return reason_at_p(text_of(source), {}, regions::Model::Short);
+    };
+    // The function's 18 bytes; the second jump is 9 behind its entry.
+    Source source;
+    EXPECT_EQ(of(source), "jump");
+    source.flags = "0";
+    EXPECT_EQ(of(source), "");
+    source.magic = "0xfffffff0";
+    EXPECT_EQ(of(source), "");
+    auto with = [&](std::string Source::* table, const std::string& numbers) {
+        Source other = source;
+        other.*table = numbers;
+        return of(other);
+    };
+    EXPECT_EQ(with(&Source::stack, "2, 10, 16, 127, 0"), "");
+    EXPECT_EQ(with(&Source::stack, "2, 9, 16, 127, 0"), "jump");
+    EXPECT_EQ(with(&Source::stack, "2, 2, 16, 127, 0"), "");
+    EXPECT_EQ(with(&Source::stack, "2, 3, 16, 127, 0"), "jump");
+    EXPECT_EQ(with(&Source::stack, "2, 3, 0"), "jump"); // it ends
+    EXPECT_EQ(with(&Source::stack, "0"), "jump");
+    EXPECT_EQ(with(&Source::preemption, "1, 127, 0"), "");
+    EXPECT_EQ(with(&Source::preemption, "1, 9, 2, 127, 0"), "jump");
+    EXPECT_EQ(with(&Source::preemption, "3, 127, 0"), "jump"); // it restarts
+    EXPECT_EQ(with(&Source::inlined, "2, 127, 0"), "");
+    EXPECT_EQ(with(&Source::inlined, "2, 9, 2, 127, 0"), "jump");
+    EXPECT_EQ(with(&Source::inlined, "2, 9, 1, 127, 0"), "jump");
 }
 
 TEST(Go, CodeOfOtherLanguages) {
