@@ -7,6 +7,7 @@
 #include "driver/regions_map.h"
 #include "driver/regions_output.h"
 #include "image/kernel_files.h"
+#include "regions/module_text.h"
 #include "system/file.h"
 #include "system/number.h"
 
@@ -42,7 +43,7 @@ Failure no_function(const Analysis& analysis, const std::string& name) {
     std::string hint = did_you_mean(name, names);
     if (hint.empty())
         hint = "djstap regions FILE lists the functions";
-    return {"there is no function " + name, hint};
+    return {"there is no function '" + name + "'", hint};
 }
 
 // Finds an address, NAME or NAME+OFFSET; the offset is hexadecimal.
@@ -56,7 +57,7 @@ Result<uint64_t> find_place(const Analysis& analysis, const std::string& place) 
         const auto offset =
             plus == std::string::npos ? std::optional<uint64_t>(0) : number(place.substr(plus + 1));
         if (!offset)
-            return Failure{place + ": the offset is no hexadecimal number",
+            return Failure{"the offset of '" + place + "' is no hexadecimal number",
                            "offsets are written as in " + name + "+0x1f"};
         return *analysis.address_of(name) + *offset;
     }
@@ -79,6 +80,10 @@ Result<std::string> answer(const RegionsOptions& options) {
     std::string live;
     if (!options.text.empty()) {
         Result<std::string> text = read_file(options.text);
+        if (!text)
+            return text.failure();
+        if (file->is_module)
+            text = regions::module_text(*file->elf, *text);
         if (!text)
             return text.failure();
         live = std::move(*text);

@@ -56,7 +56,8 @@ std::string usage_of(const std::string& option) {
         {"--function", "--function NAME draws a function; djstap regions FILE lists them"},
         {"--at", "--at takes addresses or NAME+OFFSET, with commas between them, or @FILE"},
         {"--svg", "--svg takes the file to write, in addition to the one to analyze"},
-        {"--text", "--text takes a file with the bytes from _text to _etext"},
+        {"--text", "--text takes a file with a kernel's bytes from _text to _etext, or those of a "
+                   "module's section .text"},
         {"-r", "-r takes the release of an installed kernel, or the beginning of one: -r 6.1"}};
     const auto found = usages.find(option);
     return found == usages.end() ? std::string() : found->second;
@@ -158,7 +159,8 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
                  "list the places where the kernel would plant a jump and must not");
     app.add_option("--text", options.text,
                    "of a kernel that runs at its link-time addresses: what is in memory from _text "
-                   "to _etext, where the kernel has patched itself")
+                   "to _etext, where the kernel has patched itself; of a module: what is in memory "
+                   "of its section .text")
         ->type_name("DUMP");
     app.add_flag("--json", options.json, "print JSON");
     app.add_option("-r", options.kernel, "analyze the vmlinux of this kernel")

@@ -15,7 +15,6 @@ using regions::Analysis;
 using regions::Place;
 
 struct JumpVerdicts::State {
-    std::string path;
     std::unique_ptr<ElfFile> linked; // of a module
     std::optional<Analysis> analysis;
     std::string failure; // why there is no analysis
@@ -55,11 +54,10 @@ Status JumpVerdicts::State::analyze(const CodeFile& in, Images& images) {
 }
 
 const JumpVerdicts::State& JumpVerdicts::state(const CodeFile& in) {
-    std::unique_ptr<State>& state = in.kind == ImageKind::Module ? module_ : kernel_;
-    if (state && state->path == in.path)
+    std::unique_ptr<State>& state = states_[in.kind == ImageKind::Module ? in.path : std::string()];
+    if (state)
         return *state;
     state = std::make_unique<State>();
-    state->path = in.path;
     if (Status analyzed = state->analyze(in, images_); !analyzed)
         state->failure = analyzed.failure().message;
     return *state;

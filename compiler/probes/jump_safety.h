@@ -5,7 +5,9 @@
 #include "probes/images.h"
 #include "probes/plan.h"
 
+#include <map>
 #include <memory>
+#include <string>
 
 namespace djstap {
 
@@ -16,7 +18,7 @@ struct CodeFile {
 };
 
 // What the region analysis says about the kprobes of a script. Analyzes the whole kernel, or the
-// whole module, at the first question about it; the kernel takes a second.
+// whole module, at the first question about it, and keeps what it found; the kernel takes a second.
 class JumpVerdicts {
   public:
     explicit JumpVerdicts(Images& images);
@@ -37,7 +39,7 @@ class JumpVerdicts {
     const State& state(const CodeFile& in);
 
     Images& images_;
-    std::unique_ptr<State> kernel_, module_; // the module that was last asked about
+    std::map<std::string, std::unique_ptr<State>> states_; // by the module's file; "": the kernel
 };
 
 // Sets what the listings tell of each kprobe of the plan (Site::jump).

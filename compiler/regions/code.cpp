@@ -24,14 +24,21 @@ Result<Code> Code::of(const ElfFile& file, std::string_view live) {
     std::sort(code.sections_.begin(), code.sections_.end(),
               [](const auto& a, const auto& b) { return a.address < b.address; });
     if (!live.empty()) {
-        std::string_view& text = code.sections_.front().bytes;
-        if (live.size() < text.size())
+        const ElfSection* section = file.section(".text");
+        auto text =
+            std::find_if(code.sections_.begin(), code.sections_.end(), [&](const auto& each) {
+                return section && each.address == section->address;
+            });
+        if (text == code.sections_.end())
+            text = code.sections_.begin();
+        if (live.size() < text->bytes.size())
             return Failure{"the text from memory has " + std::to_string(live.size()) +
-                               " bytes, the file's first section with code " +
-                               std::to_string(text.size()),
+                               " bytes, the file's section with code " +
+                               std::to_string(text->bytes.size()),
                            "it must begin and end with that section"};
-        text = live.substr(0, text.size());
-        code.live_ = true;
+        text->bytes = live.substr(0, text->bytes.size());
+        code.live_first_ = text->address;
+        code.live_end_ = text->address + text->bytes.size();
     }
     Index first = 0;
     uint64_t end = 0;

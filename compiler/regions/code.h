@@ -82,12 +82,16 @@ struct IndirectJump {
 class Code {
   public:
     // Fails if the file has no code, or more than an Index counts. `live`: the bytes that are in
-    // memory from the first section with code on; empty: those of the file.
+    // memory of the section .text (if there is none, of the first one with code); empty: those of
+    // the file.
     static Result<Code> of(const ElfFile& file, std::string_view live = {});
 
     const ElfFile& file() const { return *file_; }
     const std::vector<CodeSection>& sections() const { return sections_; }
-    bool is_live() const { return live_; }
+    bool is_live() const { return live_end_ > live_first_; }
+    bool is_live_at(uint64_t address) const {
+        return address >= live_first_ && address < live_end_;
+    }
     Index size() const { return static_cast<Index>(lengths.size()); }
     std::optional<Index> index(uint64_t address) const;
     uint64_t address(Index index) const;
@@ -117,7 +121,7 @@ class Code {
 
   private:
     const ElfFile* file_ = nullptr;
-    bool live_ = false;
+    uint64_t live_first_ = 0, live_end_ = 0; // of the text from memory
     std::vector<CodeSection> sections_;
     uint64_t low_ = 0, high_ = 0; // the addresses from the first section to the end of the last
 };

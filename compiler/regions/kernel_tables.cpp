@@ -94,15 +94,25 @@ void read_exception_table(Code& code, const Table& table) {
     }
 }
 
+bool is_code(const ElfFile& file, uint64_t address) {
+    const auto sections = file.sections();
+    return std::any_of(sections.begin(), sections.end(), [&](const ElfSection& each) {
+        return (each.flags & SHF_EXECINSTR) && address - each.address < each.size;
+    });
+}
+
+using Places = std::vector<std::pair<uint64_t, size_t>>;
+
 // struct alt_instr: the code, its replacement, features, two lengths. The features grew.
-void read_alternatives(Code& code, const Table& table, const Table& replacements) {
+void read_alternatives(const ElfFile& file, const Table& table, const Table& replacements,
+                       Places& out) {
     auto fits = [&](size_t size) {
         if (table.bytes.size() % size)
             return false;
         for (size_t at = 0; at < table.bytes.size(); at += size) {
             const uint64_t replacement = relative(table, at + 4);
             const uint64_t length = number<uint8_t>(table, at + size - 1);
-            if (!code.index(relative(table, at)) || replacement < replacements.address ||
+            if (!is_code(file, relative(table, at)) || replacement < replacements.address ||
                 replacement + length > replacements.end())
                 return false;
         }
@@ -113,13 +123,13 @@ void read_alternatives(Code& code, const Table& table, const Table& replacements
     if (size == sizes.end())
         return;
     for (size_t at = 0; at + *size <= table.bytes.size(); at += *size)
-        code.write(relative(table, at), number<uint8_t>(table, at + *size - 2), AsAlternative);
+        out.emplace_back(relative(table, at), number<uint8_t>(table, at + *size - 2));
 }
 
 // struct paravirt_patch_site: the code, what it does, its length
-void read_paravirt_sites(Code& code, const Table& table) {
+void read_paravirt_sites(const Table& table, Places& out) {
     for (size_t at = 0; at + 16 <= table.bytes.size(); at += 16)
-        code.write(number<uint64_t>(table, at), number<uint8_t>(table, at + 9), AsAlternative);
+        out.emplace_back(number<uint64_t>(table, at), number<uint8_t>(table, at + 9));
 }
 
 void read_ftrace_sites(Code& code, const Table& table) {
@@ -238,6 +248,14 @@ AddressRanges patch_tables(const Code& code) {
     return ranges;
 }
 
+Places patched_places(const ElfFile& file) {
+    Places places;
+    read_alternatives(file, section_table(file, ".altinstructions"),
+                      section_table(file, ".altinstr_replacement"), places);
+    read_paravirt_sites(section_table(file, ".parainstructions"), places);
+    return places;
+}
+
 void enter_by_kernel_tables(Code& code, const std::vector<Symbol>& symbols) {
     const ElfFile& file = code.file();
     const Bounds bounds(file);
@@ -253,11 +271,9 @@ void enter_by_kernel_tables(Code& code, const std::vector<Symbol>& symbols) {
         table(".static_call.text", "__static_call_text_start", "__static_call_text_end");
     code.write(trampolines.address, trampolines.bytes.size(), AsStaticCall);
     read_exception_table(code, section_table(file, "__ex_table"));
-    if (!code.is_live()) { // else it has happened
-        read_alternatives(code, section_table(file, ".altinstructions"),
-                          section_table(file, ".altinstr_replacement"));
-        read_paravirt_sites(code, section_table(file, ".parainstructions"));
-    }
+    for (const auto& [address, bytes] : patched_places(file))
+        if (!code.is_live_at(address)) // else it has happened
+            code.write(address, bytes, AsAlternative);
     read_ftrace_sites(code, is_module ? section_table(file, "__mcount_loc") : ftrace_sites(bounds));
     forbid_probes(code, bounds, symbols, is_module);
     if (is_module)

@@ -6,6 +6,7 @@
 #include "regions/regions.h"
 #include "regions/targets.h"
 
+#include <utility>
 #include <vector>
 
 namespace djstap::regions {
@@ -16,6 +17,10 @@ ImageForm form_of(const ElfFile& file);
 
 // Returns the tables that hold addresses of code that nothing jumps to.
 AddressRanges patch_tables(const Code& code);
+
+// Returns where the kernel replaces instructions at boot, or when it loads the module: addresses
+// and numbers of bytes.
+std::vector<std::pair<uint64_t, size_t>> patched_places(const ElfFile& file);
 
 // Marks the code that the tables of a kernel or a module name. Needs the instructions.
 void enter_by_kernel_tables(Code& code, const std::vector<Symbol>& symbols);

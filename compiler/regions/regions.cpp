@@ -305,8 +305,9 @@ Result<Analysis> Analysis::of(const ElfFile& file, const Options& options) {
     Result<Code> code = Code::of(file, options.live_text);
     if (!code)
         return code.failure();
-    if (code->is_live() && form_of(file) != ImageForm::Kernel)
-        return Failure{file.path() + ": is no kernel image", "text from memory is a kernel's"};
+    if (code->is_live() && form_of(file) == ImageForm::Program)
+        return Failure{file.path() + ": is neither a kernel image nor a module",
+                       "text from memory is a kernel's"};
     auto state = std::make_unique<State>(std::move(*code), options);
     if (Status collected = state->collect(); !collected)
         return collected.failure();

@@ -47,8 +47,9 @@ struct KernelRule {
 struct Options {
     Model model = Model::Relocate;
     unsigned threads = 0; // 0: as many as there are CPUs
-    // Of a kernel that runs at its link-time addresses: the bytes that are in memory from the first
-    // section with code on. They must outlive the analysis. Empty: the file's.
+    // Of a kernel that runs at its link-time addresses: the bytes that are in memory of its section
+    // .text; of a module: the same, as module_text() returns them. They must outlive the analysis.
+    // Empty: the file's.
     std::string_view live_text = {};
     // That of a module's kernel, which the module does not tell. Nothing: the file's own, and for a
     // module the older rule.

@@ -11,7 +11,7 @@ Differences remain where the kernel patches its text at boot (alternatives, para
 instructions there. With --live there are none: the text is read from the memory of the guest, whose kernel runs at its
 link-time addresses.
 
-With --module the places are in a module, which the guest loads.
+With --module the places are in a module, which the guest loads; with --live also, its text is read from memory.
 """
 import argparse
 import base64
@@ -55,35 +55,58 @@ rmmod regions_judge
 """
 
 
-# Prints what is in memory from _text to _etext, as the kernel's own core file shows it.
+# Prints what is in memory of the kernel from _text to _etext, or of modules' sections .text from where they are loaded
+# on, as the kernel's own core file shows it.
 DUMP = """
-import base64, struct, sys, zlib
-addresses = {name: int(address, 16) for address, _, name, *_ in map(str.split, open("/proc/kallsyms"))
-             if name in ("_text", "_etext")}
-first, end = addresses["_text"], addresses["_etext"]
+import base64, re, struct, sys, zlib
+ranges = {}
+for name in sys.argv[1:]:
+    first = int(open(f"/sys/module/{name}/sections/.text").read(), 16)
+    size = int(next(line for line in open("/proc/modules") if line.split()[0] == name).split()[1])
+    ranges[name] = first, first + size
+if not ranges:
+    addresses = {name: int(address, 16) for address, _, name, *_ in map(str.split, open("/proc/kallsyms"))
+                 if name in ("_text", "_etext")}
+    ranges["kernel"] = addresses["_text"], addresses["_etext"]
 with open("/proc/kcore", "rb") as core:
     header = core.read(64)
     offset, = struct.unpack_from("<Q", header, 32)
     size, count = struct.unpack_from("<HH", header, 54)
     core.seek(offset)
-    for segment in range(count):
-        kind, _, at, virtual, _, bytes_there = struct.unpack_from("<IIQQQQ", core.read(size))
-        if kind == 1 and virtual <= first and end <= virtual + bytes_there:
-            core.seek(at + first - virtual)
-            print("text", base64.b64encode(zlib.compress(core.read(end - first))).decode())
-            sys.exit(0)
-sys.exit("no segment has the kernel's text")
+    segments = [struct.unpack_from("<IIQQQQ", core.read(size)) for _ in range(count)]
+    for name, (first, end) in ranges.items():
+        for kind, _, at, virtual, _, bytes_there in segments:
+            if kind == 1 and virtual <= first < virtual + bytes_there:
+                core.seek(at + first - virtual)
+                bytes_here = core.read(min(end, virtual + bytes_there) - first)
+                print("text", name, base64.b64encode(zlib.compress(bytes_here)).decode())
+                break
+        else:
+            sys.exit(f"no segment has the text of {name}")
 """
 
 
-def dump_text(options, folder):
-    """Writes the text of the guest's kernel to a file, and returns its path."""
-    script, path = os.path.join(folder, "dump.py"), os.path.join(folder, "text")
+def write_dump(folder):
+    """Returns the path of a program for the guest, whose arguments are modules; without any, it dumps the kernel's text."""
+    script = os.path.join(folder, "dump.py")
     with open(script, "w", encoding="utf-8") as file:
         file.write(DUMP)
+    return script
+
+
+def dumped(output, name):
+    """Returns what a guest's dump printed of a module, or of "kernel"."""
+    return zlib.decompress(base64.b64decode(re.search(rf"^text {name} (\S+)$", output, re.MULTILINE)[1]))
+
+
+def dump_text(options, folder):
+    """Writes the text of the guest's kernel, or of a module, to a file, and returns its path."""
+    path = os.path.join(folder, "text")
+    command = f"python3 {write_dump(folder)}"
+    if options.module:
+        command = f"sh -c 'modprobe {options.module} && {command} {options.module}'"
     with open(path, "wb") as file:
-        file.write(zlib.decompress(base64.b64decode(
-            re.search(r"^text (\S+)$", run_guest(options, f"python3 {script}"), re.MULTILINE)[1])))
+        file.write(dumped(run_guest(options, command), options.module or "kernel"))
     return path
 
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A plugin for QEMU's translator that notes where executed jumps, calls and returns lead in a
-// kernel's text.
+// A plugin for QEMU's translator that notes where executed jumps, calls and returns lead in the
+// text of a kernel and its modules.
 //
-//   qemu-system-x86_64 -plugin taken_branches.so,targets=FILE,resumed=FILE
+//   qemu-system-x86_64 -plugin taken_branches.so,targets=FILE,resumed=FILE,code=FILE
 //
-// Each file is a map with one bit for each byte of the 128 MB from 0xffffffff80000000 on, which is
-// shared memory: it is complete however QEMU ends, and several runs may add to it. `targets` has
-// the places to which control came from an instruction that is a branch, `resumed` those to which
-// it came otherwise than from the instruction before: from interrupts and faults, and to string
-// instructions that are repeated.
+// Each file is a map with one bit for each byte of the 2 GB from 0xffffffff80000000 on, nearly all
+// of it a hole, which is shared memory: it is complete however QEMU ends, and several runs may add
+// to it. `targets` has the places to which control came from an instruction that is a branch,
+// `resumed` those to which it came otherwise than from the instruction before: from interrupts and
+// faults, and to string instructions that are repeated.
+//
+// `code` has the bytes of the instructions that were translated last in the 1 GB from
+// 0xffffffffc0000000 on. Modules come and go there, and code that exists for the time of their
+// initialization, or longer: whoever reads the maps compares the bytes with those of the module,
+// and where other bytes are translated, what was noted there is forgotten.
 //
 // Blocks of the translator end behind each branch; a block is told where the one before ended.
 #include "../harness/qemu_plugin.h"
@@ -22,9 +27,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const uint64_t low = 0xffffffff80000000;
+static const uint64_t low = 0xffffffff80000000, modules_low = 0xffffffffc0000000;
 enum { PAGE_BYTES = 4096, LONGEST_INSTRUCTION = 15 };
-enum { MAX_CPUS = 8, TEXT_BYTES = 1 << 27, MAP_BYTES = TEXT_BYTES / 8 };
+enum { MAX_CPUS = 8, MAP_BYTES = 1 << 28, CODE_BYTES = 1 << 30 };
 
 // What is known of a block when it is translated. Never freed: blocks may be executed until the
 // end.
@@ -40,7 +45,7 @@ static struct cpu {
     const struct block* before;
 } __attribute__((aligned(128))) cpus[MAX_CPUS];
 
-static uint8_t *targets, *resumed;
+static uint8_t *targets, *resumed, *code;
 
 static bool is_branch(const uint8_t* bytes, size_t size) {
     size_t i = 0;
@@ -63,8 +68,29 @@ static bool is_branch(const uint8_t* bytes, size_t size) {
 
 static void note(uint8_t* map, uint64_t address) {
     const uint64_t offset = address - low;
-    if (offset < TEXT_BYTES)
+    if (offset / 8 < MAP_BYTES)
         __atomic_fetch_or(&map[offset / 8], 1 << offset % 8, __ATOMIC_RELAXED);
+}
+
+static void forget(uint64_t address) {
+    const uint64_t offset = address - low;
+    const uint8_t others = (uint8_t)~(1U << offset % 8);
+    __atomic_fetch_and(&targets[offset / 8], others, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&resumed[offset / 8], others, __ATOMIC_RELAXED);
+}
+
+// Remembers an instruction of a module.
+static void keep(struct qemu_plugin_insn* instruction) {
+    const uint64_t offset = qemu_plugin_insn_vaddr(instruction) - modules_low;
+    const size_t size = qemu_plugin_insn_size(instruction);
+    if (offset >= CODE_BYTES || size > CODE_BYTES - offset)
+        return;
+    const uint8_t* bytes = qemu_plugin_insn_data(instruction);
+    if (memcmp(&code[offset], bytes, size) == 0)
+        return;
+    memcpy(&code[offset], bytes, size);
+    for (size_t i = 0; i < size; i++)
+        forget(modules_low + offset + i);
 }
 
 static void entered(unsigned number, void* data) {
@@ -79,8 +105,10 @@ static void entered(unsigned number, void* data) {
 
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb* translation) {
     (void)id;
-    struct qemu_plugin_insn* last =
-        qemu_plugin_tb_get_insn(translation, qemu_plugin_tb_n_insns(translation) - 1);
+    const size_t count = qemu_plugin_tb_n_insns(translation);
+    for (size_t i = 0; i < count; i++)
+        keep(qemu_plugin_tb_get_insn(translation, i));
+    struct qemu_plugin_insn* last = qemu_plugin_tb_get_insn(translation, count - 1);
     struct block* block = malloc(sizeof *block);
     if (!block)
         abort();
@@ -94,11 +122,11 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb* translation) 
     qemu_plugin_register_vcpu_tb_exec_cb(translation, entered, QEMU_PLUGIN_CB_NO_REGS, block);
 }
 
-static uint8_t* map_of(const char* path) {
+static uint8_t* map_of(const char* path, off_t size) {
     const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (file < 0 || ftruncate(file, MAP_BYTES))
+    if (file < 0 || ftruncate(file, size))
         return NULL;
-    void* map = mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void* map = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     return map == MAP_FAILED ? NULL : map;
 }
@@ -108,12 +136,14 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info* info, int c
     (void)info;
     for (int i = 0; i < count; i++) {
         if (strncmp(arguments[i], "targets=", 8) == 0)
-            targets = map_of(arguments[i] + 8);
+            targets = map_of(arguments[i] + 8, MAP_BYTES);
         else if (strncmp(arguments[i], "resumed=", 8) == 0)
-            resumed = map_of(arguments[i] + 8);
+            resumed = map_of(arguments[i] + 8, MAP_BYTES);
+        else if (strncmp(arguments[i], "code=", 5) == 0)
+            code = map_of(arguments[i] + 5, CODE_BYTES);
     }
-    if (!targets || !resumed) {
-        fputs("taken_branches: targets=FILE,resumed=FILE are missing or cannot be written\n",
+    if (!targets || !resumed || !code) {
+        fputs("taken_branches: targets=, resumed= or code= is missing or cannot be written\n",
               stderr);
         return 1;
     }

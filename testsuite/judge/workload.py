@@ -323,7 +323,7 @@ def terminals():
 
 def main():
     failed = 0
-    for folder in ("/tmp", "/dev/shm"):
+    for folder in sys.argv[1:] or ("/tmp", "/dev/shm"):
         with tempfile.TemporaryDirectory(dir=folder) as inside:
             for part in (lambda: files(inside), memory, sockets, processes, lambda: namespaces(inside), terminals):
                 try:

@@ -3,6 +3,7 @@
 #include "program.h"
 
 #include "image/module_file.h"
+#include "regions/module_text.h"
 
 #include <algorithm>
 
@@ -12,26 +13,32 @@ using regions::Model;
 
 namespace {
 
-// An assembled module, linked as the analysis wants it.
+// Assembles a module and links it as the analysis wants it; null if that fails.
+std::unique_ptr<ElfFile> linked_module_of(const std::string& text) {
+    auto folder = TemporaryFolder::create(temporary_directory());
+    const std::string source = folder->file("m.s"), object = folder->file("m.ko");
+    EXPECT_TRUE(write_file(source, text + "\n.section .gnu.linkonce.this_module, \"aw\"\n"
+                                          ".skip 64\n"));
+    run_tool({"as", "-o", object, source});
+    auto bytes = read_file(object);
+    EXPECT_TRUE(bytes);
+    auto raw = ElfFile::hold(*bytes, "m.ko");
+    EXPECT_TRUE(raw && is_module(**raw));
+    auto linked = link_module_code(std::move(*bytes), "m.ko");
+    if (!linked) {
+        ADD_FAILURE() << linked.failure().message;
+        return nullptr;
+    }
+    return std::move(*ElfFile::hold(std::move(*linked), "m.ko"));
+}
+
+// Such a module, analyzed.
 class Module {
   public:
-    explicit Module(const std::string& text, Model model = Model::Relocate) {
-        auto folder = TemporaryFolder::create(temporary_directory());
-        const std::string source = folder->file("m.s"), object = folder->file("m.ko");
-        EXPECT_TRUE(write_file(source, text + "\n.section .gnu.linkonce.this_module, \"aw\"\n"
-                                              ".skip 64\n"));
-        run_tool({"as", "-o", object, source});
-        auto bytes = read_file(object);
-        EXPECT_TRUE(bytes);
-        auto raw = ElfFile::hold(*bytes, "m.ko");
-        EXPECT_TRUE(raw && is_module(**raw));
-        auto linked = link_module_code(std::move(*bytes), "m.ko");
-        if (!linked) {
-            ADD_FAILURE() << linked.failure().message;
+    explicit Module(const std::string& text, Model model = Model::Relocate)
+        : file_(linked_module_of(text)) {
+        if (!file_)
             return;
-        }
-        auto file = ElfFile::hold(std::move(*linked), "m.ko");
-        file_ = std::move(*file);
         auto analysis = regions::Analysis::of(*file_, {model, 1});
         if (!analysis) {
             ADD_FAILURE() << analysis.failure().message;
@@ -221,6 +228,66 @@ q:  mov %rcx, %rdx
     const regions::ReplacedBytes returning = module->replaced_bytes(module.place("q"));
     EXPECT_EQ(returning.bytes, "\x48\x89\xca\xc3");
     EXPECT_EQ(returning.known, "\xff\xff\xff\xff");
+}
+
+// What is in memory has addresses of the loaded module and of its kernel.
+TEST(ModuleRegions, TextFromMemory) {
+    const std::string alternatives = R"(
+    .section .altinstructions, "a"
+    .long p - ., .Lnew - .
+    .long 7
+    .byte 7, 7
+    .section .altinstr_replacement, "ax"
+.Lnew: .byte 0x90, 0x90, 5, 1, 2, 3, 4
+)";
+    const auto file = linked_module_of(R"(
+    .text
+    .globl f, p, q
+    .type f, @function
+f:  xor %ecx, %ecx
+p:  mov other(%rip), %rax
+    call memcpy
+q:  mov %ecx, %edx
+    jmp __x86_return_thunk
+    .size f, .-f
+)" + alternatives);
+    ASSERT_TRUE(file);
+    const std::string text(file->section(".text")->bytes);
+    ASSERT_EQ(text.size(), 21U);
+    std::string loaded = text;
+    for (const size_t field : {5, 10, 17})
+        loaded.replace(field, 4, "\x12\x34\x56\x78");
+    auto merged = [&](size_t at, std::string_view patched) {
+        std::string live = loaded;
+        const auto result = regions::module_text(*file, live.replace(at, patched.size(), patched));
+        EXPECT_TRUE(result) << result.failure().message;
+        return result ? *result : std::string();
+    };
+    EXPECT_EQ(merged(0, ""), text);
+    auto expected = [&](size_t at, std::string_view patched) {
+        return std::string(text).replace(at, patched.size(), patched);
+    };
+    for (const auto& [at, patched] :
+         {std::pair<size_t, std::string_view>(16, "\xc3\xcc\xcc\xcc\xcc"),
+          {9, std::string_view("\x0f\x1f\x44\0\0", 5)},
+          {14, "\x31\xd2"},
+          // The alternative has the same byte before the address, but others are new.
+          {2, "\x90\x90\x05\x01\x02\x03\x04"}})
+        EXPECT_EQ(merged(at, patched), expected(at, patched)) << at;
+
+    const std::string live = merged(2, "\x90\x90\x05\x01\x02\x03\x04");
+    auto analysis = regions::Analysis::of(*file, {Model::Relocate, 1, live});
+    ASSERT_TRUE(analysis);
+    EXPECT_EQ(analysis->place(*analysis->address_of("p"))->length, 1U);
+    EXPECT_TRUE(analysis->place(*analysis->address_of("p"))->safe());
+    analysis = regions::Analysis::of(*file, {Model::Relocate, 1});
+    ASSERT_TRUE(analysis);
+    EXPECT_EQ(analysis->place(*analysis->address_of("p"))->reason,
+              regions::Reason::PatchedAlternative);
+
+    EXPECT_FALSE(regions::module_text(*file, loaded.substr(1)));
+    EXPECT_FALSE(regions::module_text(*file, std::string(text.size(), '\0')));
+    EXPECT_FALSE(regions::module_text(*linked_module_of(".data\n.quad 0"), loaded));
 }
 
 // The kernel's thunks and functions have names.
