@@ -3,6 +3,7 @@
 // tables and code. A module is linked first.
 #include "regions/regions.h"
 #include "image/module_file.h"
+#include "regions/module_text.h"
 #include "target.h"
 
 using namespace djstap;
@@ -17,6 +18,11 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             file = ElfFile::hold(std::move(*linked), "input");
         if (!linked || !file)
             return 0;
+        // As if it were in memory where the file's addresses are.
+        if (const ElfSection* text = (*file)->section(".text")) {
+            const auto merged = regions::module_text(**file, text->bytes);
+            fuzz::require(!merged || *merged == text->bytes, "text that changes", "");
+        }
     }
     for (regions::Model model :
          {regions::Model::Short, regions::Model::Relocate, regions::Model::Kernel}) {

@@ -34,7 +34,8 @@ share no code with djstap.
   those that became jumps with the column K of `djstap regions --model=kernel`. 99.7 % must agree: the kernel patches some places at
   boot, where the file has other instructions.
 - `taken_branches.py` boots a guest with a plugin of the emulator (`taken_branches.c`) that notes where every executed jump, call and
-  return of the kernel leads, and runs `workload.py` in it. No target may be inside a region that `djstap regions` calls safe.
+  return of the kernel and of three modules leads, and runs `workload.py` in it. No target may be inside a region that
+  `djstap regions` calls safe.
 - `locations_test.py` tests the judge's own arithmetic.
 
 `judge.listing.sample` and `judge.locations` run always, the whole kernels with `scripts/test --nightly`. What llvm-dwarfdump
