@@ -19,8 +19,11 @@ Body::Body(ScriptModule& script, llvm::Function* function, llvm::IRBuilder<>& bu
       hit_(std::move(hit)), local_declarations_(locals) {}
 
 void Body::make_locals(const std::vector<program::Local>& locals) {
+    constant_texts_.resize(locals.size());
     for (const program::Local& local : locals) {
-        if (local.type == program::Type::String) {
+        if (const program::Expression* literal = constant_texts_[locals_.size()]) {
+            locals_.push_back(text(*literal));
+        } else if (local.type == program::Type::String) {
             Value text = scratch_text();
             builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), text);
             locals_.push_back(text);
@@ -47,8 +50,10 @@ void Body::begin_run(const program::Effects& effects) {
 
 void Body::emit_probe(const program::Probe& probe) {
     exit_ = next_ = block("end");
-    error_ = kept_error_ ? kept_error_->reported : exit_;
+    error_ = outermost_error_ = kept_error_ ? kept_error_->reported : exit_;
     forget_match();
+    constant_texts_.resize(local_declarations_.size());
+    find_constant_texts(probe);
     make_locals(local_declarations_);
     auto* const skipped = probe.timing ? block("skipped") : exit_; // what is not timed
     if (probe.has_switch) {
@@ -89,8 +94,13 @@ void Body::emit_condition(const program::Expression& expression) {
 
 void Body::emit_function(const program::Function& function, const std::vector<Value>& arguments,
                          Value text_result) {
-    exit_ = block("end");
-    error_ = next_ = exit_;
+    auto* const end = block("end");
+    exit_ = settles_at_end(function) ? block("charge") : end;
+    error_ = next_ = outermost_error_ = end;
+    if (exit_ != end) {
+        charged_ = entry_alloca(script_.types.i32, "charged");
+        builder_.CreateStore(script_.u32(0), charged_);
+    }
     text_result_ = text_result;
     if (function.return_type != program::Type::String)
         number_result_ = entry_alloca(script_.types.i64, "result");
@@ -113,7 +123,12 @@ void Body::emit_function(const program::Function& function, const std::vector<Va
     jump(exit_);
     begin(next_);
     next_overload(function, arguments);
-    begin(exit_);
+    if (charged_) {
+        begin(exit_);
+        check_actions(builder_.CreateLoad(script_.types.i32, charged_), function.range);
+        jump(end);
+    }
+    begin(end);
     if (number_result_)
         builder_.CreateRet(builder_.CreateLoad(script_.types.i64, number_result_));
     else
@@ -280,24 +295,50 @@ void Body::charge_action(SourceRange range, bool now) {
 
 // Settles what was charged since the last time.
 void Body::settle_actions(SourceRange range) {
-    if (pending_actions_ > 0 && counts_actions_ && !terminated())
-        check_actions(pending_actions_, range);
+    if (pending_actions_ > 0 && counts_actions_ && !terminated()) {
+        auto* charged = script_.u32(static_cast<uint32_t>(pending_actions_));
+        if (charged_)
+            builder_.CreateStore(
+                builder_.CreateAdd(builder_.CreateLoad(script_.types.i32, charged_), charged),
+                charged_);
+        else
+            check_actions(charged, range);
+    }
     pending_actions_ = 0;
 }
 
-void Body::check_actions(int64_t charged, SourceRange range) {
+void Body::check_actions(Value charged, SourceRange range) {
     Value at = field(offsetof(djs_ctx, actions), "actions");
-    Value left = builder_.CreateSub(builder_.CreateLoad(script_.types.i32, at),
-                                    script_.u32(static_cast<uint32_t>(charged)));
+    Value left = builder_.CreateSub(builder_.CreateLoad(script_.types.i32, at), charged);
     builder_.CreateStore(left, at);
-    auto *spent = block("spent"), *exceeded = block("exceeded"), *good = block("checked");
+    auto *spent = block("spent"), *good = block("checked");
     branch_unlikely(builder_.CreateICmpSLE(left, script_.u32(0)), spent, good);
     begin(spent);
-    Value more = builder_.CreateCall(script_.runtime("djs_more_actions"), {ctx_});
-    builder_.CreateCondBr(builder_.CreateICmpNE(more, script_.u32(0)), good, exceeded);
-    begin(exceeded);
-    fail("MAXACTION exceeded", range);
+    Value more = builder_.CreateCall(script_.runtime("djs_more_actions"),
+                                     {ctx_, script_.u32(script_.place(range))});
+    builder_.CreateCondBr(builder_.CreateICmpNE(more, script_.u32(0)), good, error_);
     begin(good);
+}
+
+namespace {
+
+bool has_try(program::Block& body) {
+    bool found = false;
+    program::walk_statements(body, [&](const program::Statement& node) {
+        found |= node.kind == program::StatementKind::TryCatch;
+    });
+    return found;
+}
+
+} // namespace
+
+// What a function without loops does cannot be seen before it returns, if it only computes a value:
+// its charges may fall due together, for a fraction of the code.
+bool Body::settles_at_end(const program::Function& function) const {
+    const program::Effects& effects = function.effects;
+    return counts_actions_ && function.body && !function.next_overload && effects.reads.empty() &&
+           effects.writes.empty() && !effects.prints && !effects.loops && !effects.can_exit &&
+           !effects.embedded && !has_try(*function.body);
 }
 
 } // namespace djstap::codegen

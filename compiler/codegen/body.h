@@ -112,7 +112,8 @@ class Body {
     void try_catch(const program::TryCatch& statement);
     void charge_action(SourceRange range, bool now = false);
     void settle_actions(SourceRange range);
-    void check_actions(int64_t charged, SourceRange range);
+    void check_actions(Value charged, SourceRange range);
+    bool settles_at_end(const program::Function& function) const;
 
     // expressions.cpp
     Value number(const program::Expression& expression); // i64
@@ -123,6 +124,13 @@ class Body {
     Value text_in_place(const program::Expression& expression,
                         const std::vector<program::Expression*>& others);
     void text_into(Value to, const program::Expression& expression);
+    Value length_of(Value text);
+    void copy_known(Value to, Value from, Value length);
+    void set_text(uint32_t local, const program::Assignment& assignment);
+    void find_constant_texts(const program::Probe& probe);
+    void concatenate(Value out, Value left, Value right, Value to);
+    static std::vector<program::Expression*>
+    behind(const std::vector<program::ExpressionPtr>& arguments, size_t number);
     Value condition(const program::Expression& expression); // i1
     void effect(const program::Expression& expression);     // value unused
     void check_divisor(ast::BinaryOp op, Value divisor, SourceRange op_range);
@@ -134,7 +142,9 @@ class Body {
     void choose(const program::Conditional& conditional, const UseValue& use);
     Value conditional(const program::Conditional& conditional, bool keeps_branch = false);
     bool feeds_its_condition(const program::Assignment& assignment) const;
-    Value call(const program::Call& call);
+    // Stores a text in `to` if that is possible, and not null; else elsewhere.
+    Value call(const program::Call& call, Value to = nullptr);
+    std::vector<Value> values_of(const std::vector<program::ExpressionPtr>& arguments);
     Value clock(const program::Function& function);
     Value call_intrinsic(const program::Function& function, const std::vector<Value>& arguments,
                          Value out, SourceRange range);
@@ -215,7 +225,7 @@ class Body {
     Value make_element(const program::GlobalValue& place);
 
     // prints.cpp
-    Value print(const program::Print& print);
+    Value print(const program::Print& print, Value to = nullptr); // as call()
     bool is_own_name(const program::Expression& node) const;
     Value print_lean(const program::Print& print);
     struct Argument {
@@ -319,15 +329,19 @@ class Body {
     HitContext hit_;
     std::vector<Value> locals_; // alloca i64, or address of a string or a stack
     const std::vector<program::Local>& local_declarations_;
+    // For each local variable: the literal that it always is; null: none
+    std::vector<const program::Expression*> constant_texts_;
     llvm::BasicBlock* exit_ = nullptr;  // the end of the body
     llvm::BasicBlock* error_ = nullptr; // the destination of a run-time error: a catch, or the end
-    llvm::BasicBlock* next_ = nullptr;  // next
+    llvm::BasicBlock* outermost_error_ = nullptr; // that destination outside of every try
+    llvm::BasicBlock* next_ = nullptr;            // next
     std::vector<LoopExits> loops_;
     llvm::AllocaInst* number_result_ = nullptr;
     Value text_result_ = nullptr;
     RunContexts run_contexts_{false, false, true};
     bool counts_actions_ = false;
     int64_t pending_actions_ = 0;
+    llvm::AllocaInst* charged_ = nullptr; // of a function that settles its charges at its end
     uint32_t scratch_top_ = 0, scratch_peak_ = 0;
     std::vector<ScratchCall> calls_;
     std::vector<llvm::AllocaInst*> slots_;

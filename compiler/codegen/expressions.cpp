@@ -118,8 +118,7 @@ Value Body::text(const program::Expression& node) {
         Value left = text_in_place(*concatenation.left, {concatenation.right.get()});
         Value right = text_in_place(*concatenation.right, {});
         Value out = scratch_text();
-        builder_.CreateCall(script_.runtime("djs_text_concat"),
-                            {out, left, right, script_.number(script_.string_bytes())});
+        concatenate(out, left, right, out);
         return out;
     }
     case ExpressionKind::Conditional:
@@ -170,9 +169,8 @@ void Body::effect(const program::Expression& node) {
     }
     if (node.kind == ExpressionKind::Assignment && node.type == Type::String) {
         const auto& assigned = program::as<program::Assignment>(node);
-        if (assigned.place->kind == ExpressionKind::LocalValue && !assigned.op) {
-            text_into(locals_[program::as<program::LocalValue>(*assigned.place).local],
-                      *assigned.value);
+        if (assigned.place->kind == ExpressionKind::LocalValue) {
+            set_text(program::as<program::LocalValue>(*assigned.place).local, assigned);
             return;
         }
     }
@@ -325,7 +323,17 @@ Value Body::conditional(const program::Conditional& node, bool keeps_branch) {
     return result;
 }
 
-Value Body::call(const program::Call& node) {
+// Evaluates arguments from left to right; a text may be a local variable's own storage.
+std::vector<Value> Body::values_of(const std::vector<program::ExpressionPtr>& arguments) {
+    std::vector<Value> values;
+    for (size_t i = 0; i < arguments.size(); i++)
+        values.push_back(arguments[i]->type == Type::String
+                             ? text_in_place(*arguments[i], behind(arguments, i))
+                             : number(*arguments[i]));
+    return values;
+}
+
+Value Body::call(const program::Call& node, Value to) {
     const program::Function& function = *node.function;
     if (!function.body && function.intrinsic.empty())
         return embedded_call(node);
@@ -353,12 +361,14 @@ Value Body::call(const program::Call& node) {
         return script_.number(0);
     }
     bool yields_text = function.return_type == Type::String;
-    std::vector<Value> arguments{ctx_ ? ctx_ : script_.null()};
-    if (yields_text)
-        arguments.push_back(scratch_text());
-    for (const auto& argument : node.arguments)
-        arguments.push_back(argument->type == Type::String ? text(*argument) : number(*argument));
-    Value out = yields_text ? arguments[1] : nullptr;
+    std::vector<Value> arguments = values_of(node.arguments);
+    Value out = nullptr;
+    if (yields_text) {
+        const bool is_read = std::find(arguments.begin(), arguments.end(), to) != arguments.end();
+        out = to && !is_read ? to : scratch_text();
+        arguments.insert(arguments.begin(), out);
+    }
+    arguments.insert(arguments.begin(), ctx_ ? ctx_ : script_.null());
 
     if (is_intrinsic)
         return call_intrinsic(function, arguments, out, node.range);
@@ -422,8 +432,7 @@ Value Body::assignment(const program::Assignment& node) {
         if (!is_text)
             return arithmetic(*node.op, old, right);
         Value out = scratch_text();
-        builder_.CreateCall(script_.runtime("djs_text_concat"),
-                            {out, old, right, script_.number(script_.string_bytes())});
+        concatenate(out, old, right, out);
         return out;
     };
     switch (node.place->kind) {

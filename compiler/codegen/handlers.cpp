@@ -36,9 +36,13 @@ llvm::Value* field(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value
 HitContext hit_by_regs(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::Value* ctx,
                        const Variant& variant) {
     HitContext hit;
-    hit.register_address = [&script, &builder, ctx](PtReg reg) {
-        llvm::Value* regs =
-            field(script, builder, ctx, offsetof(djs_ctx, regs), script.types.pointer);
+    hit.register_address = [&script, &builder, ctx,
+                            regs = static_cast<llvm::Value*>(nullptr)](PtReg reg) mutable {
+        if (!regs) { // loaded once, where it is known on every path
+            llvm::BasicBlock& entry = builder.GetInsertBlock()->getParent()->getEntryBlock();
+            llvm::IRBuilder<> at_entry(&entry, entry.begin());
+            regs = field(script, at_entry, ctx, offsetof(djs_ctx, regs), script.types.pointer);
+        }
         return builder.CreateConstGEP1_32(script.types.i64, regs, static_cast<unsigned>(reg));
     };
     hit.reg = [&script, &builder, address = hit.register_address](PtReg reg) {

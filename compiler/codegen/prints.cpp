@@ -80,8 +80,7 @@ Value Body::store_arguments(const std::vector<Argument>& arguments, Value at) {
         } else if (argument.type == 's') {
             builder_.CreateStore(builder_.CreateTrunc(argument.length, script_.types.i32), at);
             Value bytes = builder_.CreateConstGEP1_32(script_.types.i8, at, 4);
-            builder_.CreateCall(script_.runtime("memcpy"),
-                                {bytes, argument.value, argument.length});
+            copy_known(bytes, argument.value, argument.length);
             Value size = builder_.CreateAnd(
                 builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
             at = builder_.CreateGEP(script_.types.i8, at, size);
@@ -253,11 +252,12 @@ void Body::read_memory(const program::Print& node, std::vector<Argument>& argume
     }
 }
 
-Value Body::print(const program::Print& node) {
+Value Body::print(const program::Print& node, Value to) {
     if (!ctx_)
         return print_lean(node);
     std::vector<Argument> arguments;
-    for (const auto& expression : node.arguments) {
+    for (size_t i = 0; i < node.arguments.size(); i++) {
+        const program::ExpressionPtr& expression = node.arguments[i];
         Argument argument{'l'};
         if (expression->kind == ExpressionKind::HistogramText) {
             const auto& histogram = program::as<program::HistogramText>(*expression);
@@ -283,7 +283,7 @@ Value Body::print(const program::Print& node) {
             argument.length = builder_.CreateShl(words, 3);
         } else if (expression->type == Type::String) {
             argument.type = 's';
-            argument.value = text(*expression);
+            argument.value = text_in_place(*expression, behind(node.arguments, i));
         } else {
             argument.value = number(*expression);
         }
@@ -296,8 +296,7 @@ Value Body::print(const program::Print& node) {
     for (Argument& argument : arguments) {
         if (argument.type == 's') {
             if (!argument.length)
-                argument.length =
-                    builder_.CreateCall(script_.runtime("djs_text_length"), {argument.value});
+                argument.length = length_of(argument.value);
             Value size = builder_.CreateAnd(
                 builder_.CreateAdd(argument.length, script_.number(4 + 7)), script_.number(~7));
             bytes = bytes ? builder_.CreateAdd(bytes, size) : size;
@@ -312,7 +311,7 @@ Value Body::print(const program::Print& node) {
         }
     }
     if (node.to_string) {
-        Value out = scratch_text();
+        Value out = to ? to : scratch_text();
         text_format(node.format, arguments, out);
         return out;
     }

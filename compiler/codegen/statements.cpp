@@ -197,7 +197,7 @@ void Body::iterate(const program::Foreach& node,
 void Body::return_statement(const program::Return& node) {
     if (node.value) {
         if (text_result_)
-            copy_text(text_result_, text(*node.value));
+            text_into(text_result_, *node.value);
         else if (number_result_)
             builder_.CreateStore(number(*node.value), number_result_);
         else

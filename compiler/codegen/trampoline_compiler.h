@@ -108,6 +108,7 @@ class TrampolineCompiler {
     llvm::Value* site_of(uint32_t variant);
 
     llvm::AllocaInst* store_registers(llvm::Value* ctx, const HitContext& hit);
+    void store_registers(llvm::Value* ctx, const HitContext& hit, llvm::Value* regs);
 
     // Handlers run one after the other: the next one may reuse the stack memory of the previous
     // one.

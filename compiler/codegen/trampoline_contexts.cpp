@@ -57,18 +57,18 @@ void TrampolineCompiler::run_with_context(uint32_t number) {
 
 bool TrampolineCompiler::calls_body(const Variant& variant) const {
     return script_.makes_code_once && !takes_stacks(script_) &&
+           arch::saved_register_count() <= DJS_REGISTERS_ROOM &&
            (variant.kind != HandlerKind::Return || variant.probe->entry_values.empty());
 }
 
 void TrampolineCompiler::call_body(uint32_t number, llvm::Value* ctx) {
-    llvm::AllocaInst* registers = nullptr;
     if (return_value_)
         builder_.CreateStore(return_value_, return_value_address(ctx));
-    else
-        registers = store_registers(ctx, hit_of(number));
+    else // the context is this handler's until it is left: no memory of the trampoline is needed
+        store_registers(ctx, hit_of(number), field(ctx, offsetof(djs_ctx, entry_regs)));
     const CompiledBody& body = script_.bodies[number];
     builder_.CreateCall(body.function, {ctx});
-    if (registers)
+    if (!return_value_)
         builder_.CreateStore(script_.null(), field(ctx, offsetof(djs_ctx, regs)));
     parts_.push_back(body.function->getName().str());
     calls_.insert(calls_.end(), body.calls.begin(), body.calls.end());
@@ -221,16 +221,21 @@ llvm::AllocaInst* TrampolineCompiler::store_registers(llvm::Value* ctx, const Hi
     llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
     llvm::AllocaInst* regs = at_entry.CreateAlloca(type, nullptr, "regs");
     builder_.CreateStore(llvm::ConstantAggregateZero::get(type), regs);
+    store_registers(ctx, hit, regs);
+    return regs;
+}
+
+void TrampolineCompiler::store_registers(llvm::Value* ctx, const HitContext& hit,
+                                         llvm::Value* regs) {
     auto store = [&](PtReg reg, llvm::Value* value) {
-        builder_.CreateStore(
-            value, builder_.CreateConstGEP2_32(type, regs, 0, static_cast<unsigned>(reg)));
+        builder_.CreateStore(value, builder_.CreateConstGEP1_32(script_.types.i64, regs,
+                                                                static_cast<unsigned>(reg)));
     };
     for (PtReg reg : argument_registers())
         store(reg, hit.reg(reg));
     store(arch::stack_pointer(), hit.reg(arch::stack_pointer()));
     store(arch::instruction_pointer(), return_address());
     builder_.CreateStore(regs, field(ctx, offsetof(djs_ctx, regs)));
-    return regs;
 }
 
 void TrampolineCompiler::bound_lifetimes(llvm::BasicBlock* start,

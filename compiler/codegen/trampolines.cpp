@@ -115,7 +115,14 @@ void TrampolineCompiler::ask_for_stack() {
         builder_.CreateCondBr(low, ask, enough, rarely());
     }
     builder_.SetInsertPoint(ask);
-    arch::branch_rarely(builder_, "djs_lacks_stack", {{script_.u32(stack_kept)}}, enough, resume);
+    if (script_.makes_code_once) {
+        llvm::Value* lacks = call_slow(script_, builder_, "djs_slow_ask_stack", "djs_lacks_stack",
+                                       {script_.u32(stack_kept)});
+        builder_.CreateCondBr(builder_.CreateIsNull(lacks), enough, resume);
+    } else {
+        arch::branch_rarely(builder_, "djs_lacks_stack", {{script_.u32(stack_kept)}}, enough,
+                            resume);
+    }
     builder_.SetInsertPoint(resume);
     llvm::Function* leave = resume_function(script_, function_->getFunctionType());
     std::vector<llvm::Value*> arguments;

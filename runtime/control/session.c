@@ -23,7 +23,7 @@ void djs_session_abandoned(void)
 /* Statements between two pauses of a begin, end or error probe. */
 #define STATEMENTS_UNTIL_REST 10000
 
-DJS_HANDLER_CODE u32 djs_more_actions(struct djs_ctx *ctx)
+DJS_HANDLER_CODE u32 djs_more_actions(struct djs_ctx *ctx, u32 place)
 {
 	while (ctx->actions <= 0 && ctx->more_actions) {
 		s32 more = min(ctx->more_actions, STATEMENTS_UNTIL_REST);
@@ -34,6 +34,8 @@ DJS_HANDLER_CODE u32 djs_more_actions(struct djs_ctx *ctx)
 		ctx->more_actions -= more;
 		ctx->actions += more;
 	}
+	if (ctx->actions <= 0)
+		djs_fail(ctx, "MAXACTION exceeded", place);
 	return ctx->actions > 0;
 }
 

@@ -148,6 +148,8 @@ enum djs_rests {
 /* The size of what CONTEXT refers to in embedded C (include/embedded_context.h). */
 #define DJS_EMBEDDED_BYTES(string_bytes) (4 * (string_bytes) + 512)
 
+/* Room for a struct pt_regs of any architecture. */
+#define DJS_REGISTERS_ROOM 64u
 struct djs_ctx {
 	/* NULL: none; else the message that ends the handler (or enters a catch) */
 	const char *error;
@@ -187,6 +189,8 @@ struct djs_ctx {
 	/* embedded C: DJS_EMBEDDED_BYTES, of which this run of the handler has made use */
 	char *embedded;
 	u32 embedded_used;
+	/* of a direct call whose handler does not contain its body; what is no argument stays 0 */
+	u64 entry_regs[DJS_REGISTERS_ROOM];
 };
 
 #ifdef __cplusplus
@@ -339,8 +343,8 @@ u32 djs_foreach_next(struct djs_ctx *ctx, struct djs_foreach *foreach);
 void djs_erase_slice(struct djs_ctx *ctx, u32 map, const union djs_value *keys, u32 fixed,
 		     u32 place);
 u32 djs_has_slice(struct djs_ctx *ctx, u32 map, const union djs_value *keys, u32 fixed, u32 place);
-/* Called when ctx->actions is used up. Returns 1 if there are more. */
-u32 djs_more_actions(struct djs_ctx *ctx);
+/* Called when ctx->actions is used up. Returns 1 if there are more; else the handler fails. */
+u32 djs_more_actions(struct djs_ctx *ctx, u32 place);
 
 /* The most elements that are sorted, or visited, with interrupts disabled; more is an error. */
 #define DJS_SORTED_AT_ONCE	 16384u
