@@ -8,6 +8,7 @@
 #include "include/embedded.h"
 #include "include/functions.h"
 #include "sites/sites.h"
+#include "state/state.h"
 
 DJS_HANDLER_CODE void djs_embedded_error(struct djs_ctx *ctx, const char *format, ...)
 {
@@ -183,6 +184,50 @@ DJS_HANDLER_CODE s64 djs_embedded_target(void)
 DJS_HANDLER_CODE s64 djs_embedded_reader(void)
 {
 	return READ_ONCE(djs_reader_pid);
+}
+
+DJS_HANDLER_CODE s64 djs_embedded_time(struct djs_ctx *ctx)
+{
+	return djs_fn_gettimeofday_ns(ctx);
+}
+
+DJS_HANDLER_CODE void djs_embedded_exit(struct djs_ctx *ctx)
+{
+	djs_fn_exit(ctx);
+}
+
+DJS_HANDLER_CODE void djs_embedded_system(struct djs_ctx *ctx, const char *command)
+{
+	djs_fn_system(ctx, command);
+}
+
+/* A copy, which the next call makes again. */
+DJS_HANDLER_CODE atomic_t *djs_embedded_session_state(void)
+{
+	static atomic_t copy;
+	static const u8 states[] = {
+	    [DJS_STATE_LOADED] = STAP_SESSION_UNINITIALIZED,
+	    [DJS_STATE_STARTING] = STAP_SESSION_STARTING,
+	    [DJS_STATE_RUNNING] = STAP_SESSION_RUNNING,
+	    [DJS_STATE_STOPPING] = STAP_SESSION_STOPPING,
+	    [DJS_STATE_STOPPED] = STAP_SESSION_STOPPED,
+	};
+	const u32 state = READ_ONCE(djs_control->state);
+
+	atomic_set(&copy, READ_ONCE(djs_control->exit_requested) || state >= ARRAY_SIZE(states)
+			      ? STAP_SESSION_STOPPING
+			      : states[state]);
+	return &copy;
+}
+
+DJS_HANDLER_CODE bool djs_embedded_read_text(char *to, u64 address, size_t bytes)
+{
+	const bool read =
+	    !djs_is_user(address) && bytes && djs_read_kernel_string(to, address, bytes) >= 0;
+
+	if (!read && bytes)
+		*to = 0;
+	return read;
 }
 
 /* Reads everything once before it writes anything: a fault leaves `to` as it was. */

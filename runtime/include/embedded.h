@@ -83,6 +83,12 @@
 	djs_embedded_store_text(DJS_EMBEDDED_KERNEL, (text), (p), (bytes))
 #define store_uderef_string(text, p, bytes)                                                        \
 	djs_embedded_store_text(DJS_EMBEDDED_USER, (text), (p), (bytes))
+/* Reads a string of the kernel, cut to `bytes` including its NUL. */
+#define kderef_string(to, p, bytes)                                                                \
+	do {                                                                                       \
+		if (!djs_embedded_read_text((to), (u64)(unsigned long)(p), (bytes)))               \
+			DJS_EMBEDDED_FAULT("read", (p), 1);                                        \
+	} while (0)
 /* Copies memory that may be unmapped, or only reads it if there is no place for it. Ends the
  * function with an error if it cannot be read, so that what follows may access it. */
 #define kderef_buffer(to, from, size)                                                              \
@@ -123,6 +129,8 @@ bool djs_embedded_read_number(enum djs_embedded_space space, u64 address, u32 si
 bool djs_embedded_write_number(enum djs_embedded_space space, u64 address, u32 size, u64 value);
 bool djs_embedded_write_text(enum djs_embedded_space space, const char *text, u64 address,
 			     size_t bytes);
+/* Fills `to`; it is empty if the string cannot be read. */
+bool djs_embedded_read_text(char *to, u64 address, size_t bytes);
 void djs_embedded_fail_access(struct djs_ctx *ctx, const char *verb, u64 address, u32 size);
 /* Copies memory, or only reads it; returns how many bytes are left at the first failure. */
 size_t djs_embedded_read(char *to, u64 address, size_t size);

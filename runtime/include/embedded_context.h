@@ -27,6 +27,19 @@ enum stp_probe_type {
 	stp_probe_type_netfilter,
 };
 
+enum djs_embedded_session {
+	STAP_SESSION_UNINITIALIZED,
+	STAP_SESSION_STARTING,
+	STAP_SESSION_RUNNING,
+	STAP_SESSION_ERROR,
+	STAP_SESSION_STOPPING,
+	STAP_SESSION_STOPPED,
+};
+
+enum djs_embedded_message {
+	STP_SYSTEM,
+};
+
 /* The runtime, which does not know MAXSTRINGLEN, accesses all but the strings (embedded.c). */
 struct context {
 	/* The message of an error that ends the handler, unless it is caught. */
@@ -111,6 +124,18 @@ static_assert(sizeof(struct context) + MAXSTRINGLEN <= DJS_EMBEDDED_BYTES(MAXSTR
 #define _stp_warn(...)	 djs_embedded_warn(__VA_ARGS__)
 #define _stp_error(...)	 djs_embedded_warn(__VA_ARGS__)
 
+#define _stp_gettimeofday_ns() djs_embedded_time(djs_context)
+/* Ends the session, as exit() does. */
+#define _stp_exit() djs_embedded_exit(djs_context)
+/* Its state. What C code stores there has no effect. */
+#define session_state() djs_embedded_session_state()
+/* Starts a command, as system() does. There are no other messages to the reader. */
+#define _stp_ctl_send(type, text, bytes)                                                           \
+	do {                                                                                       \
+		BUILD_BUG_ON((type) != STP_SYSTEM);                                                \
+		djs_embedded_system(djs_context, (text));                                          \
+	} while (0)
+
 static inline int64_t __stp_sign_extend32(int64_t value)
 {
 	return (int32_t)value;
@@ -139,6 +164,10 @@ bool djs_embedded_is_compat(struct task_struct *task);
 struct pt_regs *djs_embedded_user_registers(void);
 s64 djs_embedded_target(void);
 s64 djs_embedded_reader(void);
+s64 djs_embedded_time(struct djs_ctx *ctx);
+void djs_embedded_exit(struct djs_ctx *ctx);
+void djs_embedded_system(struct djs_ctx *ctx, const char *command);
+atomic_t *djs_embedded_session_state(void);
 unsigned long djs_embedded_copy_user(char *to, u64 from, unsigned long bytes);
 long djs_embedded_copy_user_string(char *to, u64 from, long bytes);
 int djs_embedded_escape(struct djs_ctx *ctx, char *to, u64 from, int bytes, int room, int quoted,
@@ -164,9 +193,6 @@ __printf(1, 2) void djs_embedded_warn(const char *format, ...);
 #define STAPCONF_MM_SHMEMPAGES	  1
 #define STAPCONF_REAL_PARENT	  1
 #define STAPCONF_X86_UNIREGS	  1 /* struct pt_regs has the same names for 32 and 64 bits */
-#ifdef task_uid
-#define STAPCONF_TASK_UID 1
-#endif
 #ifdef trace_printk
 #define STAPCONF_TRACE_PRINTK 1
 #endif
