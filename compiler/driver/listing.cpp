@@ -7,6 +7,7 @@
 #include "diagnostics/suggest.h"
 #include "documentation/variables.h"
 #include "image/glob.h"
+#include "semantics/alias_names.h"
 #include "semantics/points.h"
 
 #include <algorithm>
@@ -173,8 +174,12 @@ bool reports_unknown_alias(Invocation& invocation, const ast::ProbePoint& point)
         std::any_of(shapes.roots().begin(), shapes.roots().end(),
                     [&](const std::string& root) { return matches_component(first, root); });
     const std::string name = dotted(components, components.size());
-    if (is_family)
-        return false;
+    if (is_family) {
+        const size_t good = semantics::beginning_of_alias(components, aliases, shapes);
+        if (good)
+            semantics::report_unknown_after(components, good, aliases, invocation.diagnostics);
+        return good != 0;
+    }
     if (name.find('*') != std::string::npos) {
         const std::string kin = first + ".";
         if (std::none_of(aliases.begin(), aliases.end(),

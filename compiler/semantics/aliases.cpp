@@ -3,6 +3,7 @@
 
 #include "diagnostics/foreign_words.h"
 #include "diagnostics/suggest.h"
+#include "semantics/alias_names.h"
 
 #include <algorithm>
 
@@ -63,9 +64,9 @@ class Expansion {
                     unknown(used, point, components);
                 return;
             }
-            if (const size_t wrong = wrong_in_aliases(components)) {
+            if (const size_t good = beginning_of_alias(components, names_.alias_names(), shapes_)) {
                 if (!optional)
-                    unknown_after(components, wrong);
+                    report_unknown_after(components, good, names_.alias_names(), diagnostics_);
                 return;
             }
             return add(used, components, optional, sufficient, conditions);
@@ -122,67 +123,10 @@ class Expansion {
                            [&](const auto& name) { return matches_component(pattern, name); });
     }
 
-    // Returns how many of the components begin the name of some alias, if only aliases begin with
-    // the first two of them: perf.hw is the beginning of aliases, perf.type that of a family. 0: a
-    // family is meant.
-    size_t wrong_in_aliases(const std::vector<ast::PointComponent>& components) const {
-        if (components.size() < 2 || has_star(components))
-            return 0;
-        std::string name = components[0].name + "." + components[1].name;
-        const auto& beginnings = shapes_.beginnings();
-        if (std::find(beginnings.begin(), beginnings.end(), name) != beginnings.end())
-            return 0;
-        const std::vector<std::string> aliases = names_.alias_names();
-        const auto begins_one = [&] {
-            return std::any_of(aliases.begin(), aliases.end(), [&](const std::string& each) {
-                return each.starts_with(name + ".");
-            });
-        };
-        size_t count = 1;
-        while (count < components.size() && begins_one()) {
-            count++;
-            if (count < components.size())
-                name += "." + components[count].name;
-        }
-        return count < 2 ? 0 : count;
-    }
-
-    // Reports that no name of an alias that begins with the first components goes on like this.
-    void unknown_after(const std::vector<ast::PointComponent>& components, size_t good) {
-        std::string beginning;
-        for (size_t i = 0; i < good; i++)
-            beginning += components[i].name + ".";
-        std::vector<std::string> next;
-        for (const std::string& alias : names_.alias_names())
-            if (alias.starts_with(beginning)) {
-                const std::string rest = alias.substr(beginning.size());
-                next.push_back(rest.substr(0, rest.find('.')));
-            }
-        const std::string others = "djstap -l '" + beginning + "*' lists the names that follow";
-        if (good == components.size()) {
-            diagnostics_
-                .report(DiagnosticKind::UnknownProbePoint,
-                        components.front().range.to(components.back().range), {dotted(components)})
-                .hint(others);
-            return;
-        }
-        const ast::PointComponent& wrong = components[good];
-        const std::string similar = did_you_mean(wrong.name, next);
-        diagnostics_.report(DiagnosticKind::UnknownProbeFamily, wrong.range, {wrong.name})
-            .hint(similar.empty() ? others : similar);
-    }
-
     bool in_chain(const AliasState& alias) const {
         return std::any_of(chain_.begin(), chain_.end(), [&](const Step& step) {
             return step.alias.declaration == alias.declaration;
         });
-    }
-
-    static bool has_star(const std::vector<ast::PointComponent>& components) {
-        return std::any_of(components.begin(), components.end(),
-                           [](const ast::PointComponent& component) {
-                               return component.name.find('*') != std::string::npos;
-                           });
     }
 
     // Returns the one name that the components match, for an alias with several names.
