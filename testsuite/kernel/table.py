@@ -4,21 +4,28 @@
 
     table.py --djstap build/release/bin/djstap [KERNEL…]     6.1, 6.1-rt, 6.12, 6.12-rt and 7.3 if none is named
     table.py … --check                                       runs them, but only compares
+    table.py … --costs                                       measures only the columns of costs
     table.py --log FILE [--log FILE…] KERNEL…                 runs nothing: what run.py printed into these files counts,
                                                              the last result of each case
 
 Rows of kernels that are not named are kept. scripts/kernels fetches the kernels. A cell is "yes" if all cases passed,
 "partly" if one is skipped because it does not hold there (`not-on-…` in the case: the reason is below the table), "no" if
-one failed, and "–" if one was not run.
+one failed, and "–" if one was not run. A cost is the number of instructions that a hit of a djprobe adds, as scripts/bench
+overhead measures it.
 """
 import argparse
 import os
 import re
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(HERE, "../bench")]
+import cases as bench_cases  # noqa: E402
+import guest as bench_guest  # noqa: E402
+import measure  # noqa: E402
+import overhead  # noqa: E402
 import run  # noqa: E402
 
 DOCUMENT = os.path.join(HERE, "../../docs/kernels.md")
@@ -49,6 +56,9 @@ COLUMNS = {
     "embedded C": ["embedded-c"],
     "under load": ["unload-under-load"],
 }
+COSTS = {"cost of `n++`": "count", "cost of a record": "record"}  # the cases of testsuite/bench/cases.py
+COST_MAY_GROW = 2  # instructions: releases of a series differ by less
+NOT_MEASURED = "–"
 BEGIN = """\
 # Kernels
 
@@ -62,6 +72,7 @@ MEANING = """\
 The columns: *kit*: the runtime is built, and a first script runs; *loads*: modules are loaded and unloaded, again and again, while their
 functions are called; *data*: breakpoints of the processor on data; *levels*: handlers know what they interrupt; *under load*: probes are
 attached and detached while they are hit. The other columns are mechanisms and parts of the runtime that [architecture.md](architecture.md) describes.
+The costs are the instructions that a hit of a djprobe adds to a function; the record consists of the process ID and four arguments.
 
 "partly": a case of this column does not hold on that kernel, for the reason below. "–": not run yet.
 
@@ -98,8 +109,46 @@ def read_logs(paths):
     return results
 
 
+def costs_of(kernel, djstap):
+    """Returns the cells of a kernel's costs, measured in a guest that counts instructions."""
+    folder = run.kernel_folder_in(os.environ, kernel)
+    bench_guest.KERNELS = os.path.dirname(folder)
+    chosen = [case for case in bench_cases.COST if case.key in COSTS.values()]
+    with tempfile.TemporaryDirectory(prefix="djstap-table-") as modules:
+        try:
+            outcomes = measure.in_guest(os.path.basename(folder), os.path.abspath(djstap), chosen, modules, overhead.CALLS, True)
+        except bench_guest.GuestLost as lost:
+            print(f"{kernel}: the guest was lost: {lost}", flush=True)
+            return ["no"] * len(COSTS)
+    cells = []
+    for key in COSTS.values():
+        ran = [outcomes[each] for each in ("unprobed", "unprobed-after", key)]
+        problem = next((each.problem for each in ran if each.problem), "")
+        if problem:
+            print(f"{kernel}: {key}: {problem}", flush=True)
+        # The least: where the timer ticks often, its interrupt falls into most of the runs.
+        cells.append("no" if problem else f"{min(ran[2].samples) - min(ran[0].samples + ran[1].samples):.0f}")
+    return cells
+
+
+def costs_in(row):
+    """Returns the cells of costs in a row of the document."""
+    cells = [cell.strip() for cell in row.split("|")[3 + len(COLUMNS):-1]] if row else []
+    return cells if len(cells) == len(COSTS) else [NOT_MEASURED] * len(COSTS)
+
+
+def with_costs(row, costs):
+    return "|".join(row.split("|")[:3 + len(COLUMNS)]) + "| " + " | ".join(costs) + " |"
+
+
+def cost_too_much(costs, documented):
+    """Returns whether a cost is missing, or above the document's by more than releases of a series differ."""
+    return any(not now.isdigit() or not before.isdigit() or int(now) > int(before) + COST_MAY_GROW
+               for now, before in zip(costs, documented))
+
+
 def judge(kernel, result_of):
-    """Returns (row, notes) of a kernel."""
+    """Returns (row without costs, notes) of a kernel."""
     cells, notes = [], []
     for column, cases in COLUMNS.items():
         cell = "yes"
@@ -124,8 +173,9 @@ def judge(kernel, result_of):
 
 def document(rows, notes):
     order = sorted(rows, key=lambda name: ([int(part) for part in name.removesuffix("-rt").split(".")], name))
-    head = ["kernel", "release", *COLUMNS]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head), *(rows[kernel] for kernel in order)]
+    head = ["kernel", "release", *COLUMNS, *COSTS]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
+             *(with_costs(rows[kernel], costs_in(rows[kernel])) for kernel in order)]
     below = [note for kernel in order for note in notes.get(kernel, [])]
     return BEGIN + "\n".join(lines) + "\n" + MEANING + "\n".join(below) + "\n" + END
 
@@ -135,6 +185,7 @@ def main():
     parser.add_argument("--djstap")
     parser.add_argument("--log", action="append", help="take the results from here")
     parser.add_argument("--check", action="store_true", help="change nothing; fail if a cell differs")
+    parser.add_argument("--costs", action="store_true", help="measure only what a hit costs, and keep the other cells")
     parser.add_argument("kernels", nargs="*")
     options = parser.parse_args()
     if not options.djstap and not options.log:
@@ -149,18 +200,24 @@ def main():
                 return logged.get((case, kernel))
             return run.run_case(path, options.djstap, kernel, "", False)
 
-        rows[kernel], notes[kernel] = judge(kernel, result_of)
+        costs = costs_of(kernel, options.djstap) if options.djstap else costs_in(old[0].get(kernel))
+        if options.costs and kernel in rows:
+            rows[kernel] = with_costs(rows[kernel], costs)
+        else:
+            row, notes[kernel] = judge(kernel, result_of)
+            rows[kernel] = with_costs(row, costs)
         if not options.check:
             with open(DOCUMENT, "w", encoding="utf-8") as file:
                 file.write(document(rows, notes))
     # The archive's newest release of a series changes; what works is to stay.
-    cells = lambda row: row.split("|")[3:] if row else None  # noqa: E731
+    cells = lambda row: row.split("|")[3:3 + len(COLUMNS)] if row else None  # noqa: E731
     changed = [kernel for kernel in rows if cells(rows[kernel]) != cells(old[0].get(kernel)) or
+               cost_too_much(costs_in(rows[kernel]), costs_in(old[0].get(kernel))) or
                (notes.get(kernel) or []) != old[1].get(kernel, [])]
     if options.check and changed:
         print(f"FAILED: docs/kernels.md differs: {', '.join(changed)}")
         return 1
-    return 1 if any("fails." in note for kernel in options.kernels or KERNELS for note in notes[kernel]) else 0
+    return 1 if any("fails." in note for kernel in options.kernels or KERNELS for note in notes.get(kernel, [])) else 0
 
 
 if __name__ == "__main__":
