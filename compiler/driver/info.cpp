@@ -46,7 +46,8 @@ std::vector<FactChapter> gather(Invocation& invocation) {
     std::vector<FactChapter> chapters;
     struct utsname name = {};
     uname(&name);
-    chapters.push_back({"This machine, kernel " + std::string(name.release), running_facts()});
+    chapters.push_back(
+        {"This machine, kernel " + std::string(name.release), running_facts(invocation.options)});
     std::string wanted = invocation.options.release();
     Result<KernelFiles> files = find_kernel(wanted);
     if (files) {

@@ -3,7 +3,7 @@
 
 #include "arch/arch.h"
 #include "image/configuration.h"
-#include "module/module.h"
+#include "session/module_loader.h"
 #include "session/privilege.h"
 #include "system/file.h"
 #include "system/process.h"
@@ -57,20 +57,17 @@ Fact modules_fact() {
     return fact;
 }
 
-Fact lockdown_fact() {
+Fact signature_fact(const SigningKey& key) {
     Fact fact;
-    fact.name = "lockdown";
+    fact.name = "signatures of modules";
     fact.needed_to_run = true;
-    Result<std::string> text = read_file("/sys/kernel/security/lockdown");
-    bool locked =
-        text && text->find("[none]") == std::string::npos && text->find('[') != std::string::npos;
-    bool key = !signing_key_from_environment().empty();
-    fact.present = !locked || key;
-    fact.value = !locked ? "none"
-                         : "active: only signed modules can be loaded" +
-                               std::string(key ? "" : ", and no key is set");
+    const std::string demand = signature_demand();
+    fact.present = demand.empty() || !key.empty();
+    fact.value = demand.empty() ? "not required"
+                                : "required: this kernel " + demand +
+                                      (key.empty() ? "" : "; modules are signed with " + key.key);
     if (!fact.present)
-        fact.remedy = "enroll a key and name it in $DJSTAP_MODULE_KEY and $DJSTAP_MODULE_CERT";
+        fact.remedy = "djstap --enroll-key CERT, then --sign-with KEY CERT";
     return fact;
 }
 
@@ -140,8 +137,14 @@ std::vector<Fact> kernel_facts(const KernelFiles& files) {
     return facts;
 }
 
-std::vector<Fact> running_facts() {
-    return {root_fact(), modules_fact(), lockdown_fact()};
+SigningKey signing_key(const Options& options) {
+    return options.signing_key.empty()
+               ? signing_key_from_environment()
+               : SigningKey{options.signing_key, options.signing_certificate};
+}
+
+std::vector<Fact> running_facts(const Options& options) {
+    return {root_fact(), modules_fact(), signature_fact(signing_key(options))};
 }
 
 std::vector<Fact> guest_facts() {
@@ -215,7 +218,7 @@ bool check_machine(Invocation& invocation) {
     for (const Fact& fact : kernel_facts(*files))
         if (fact.needed_to_compile && !fact.present)
             add(fact.name + ": " + fact.value, fact.remedy);
-    for (const Fact& fact : running_facts())
+    for (const Fact& fact : running_facts(invocation.options))
         if (fact.needed_to_run && !fact.present)
             add(fact.name + ": " + fact.value, fact.remedy);
     if (missing.empty())

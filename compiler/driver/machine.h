@@ -3,6 +3,7 @@
 #pragma once
 #include "driver/invocation.h"
 #include "guest/guest.h"
+#include "module/module.h"
 #include "session/output.h"
 
 #include <string>
@@ -12,10 +13,13 @@ namespace djstap::driver {
 
 // Facts about a kernel's files: headers, debug symbols, BTF, configuration.
 std::vector<Fact> kernel_facts(const KernelFiles& files);
-// Facts about the running kernel and this process: root, modules, lockdown, tracing.
-std::vector<Fact> running_facts();
+// Facts about the running kernel and this process: root, modules, signatures.
+std::vector<Fact> running_facts(const Options& options);
 // Facts about QEMU and what else a guest needs.
 std::vector<Fact> guest_facts();
+
+// Returns the key that --sign-with names, else that of the environment.
+SigningKey signing_key(const Options& options);
 
 // Finds a kernel that a guest can run and modules can be built for. `release` as for find_kernel();
 // empty: the newest one.

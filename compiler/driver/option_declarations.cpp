@@ -165,6 +165,16 @@ void OptionParser::declare_passes() {
     flag("-k", options.keep_work_files, "keep the temporary files and print their location")
         ->group(group);
     one("-m", raw.module_name, "set the name of the module")->type_name("NAME")->group(group);
+    app.add_option(
+           "--sign-with", raw.signing,
+           "sign the module with this key and its certificate, for a kernel that loads only "
+           "signed modules (Secure Boot)")
+        ->type_name("KEY CERT")
+        ->type_size(2)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+        ->allow_extra_args(false)
+        ->group(group);
     one("-r", options.kernel,
         "compile for this kernel: a release, a prefix of one, or a root folder")
         ->type_name("RELEASE")
@@ -281,6 +291,12 @@ void OptionParser::declare_listing() {
          "list the examples by subject, or those that contain a word: --examples tcp")
         ->group(group);
     flag("--info", raw.info, "report what this machine and kernel support and what is missing")
+        ->group(group);
+    one("--enroll-key", raw.enrolled,
+        "ask the firmware to let the kernel trust this certificate of modules from the next start "
+        "on "
+        "(mokutil)")
+        ->type_name("CERT")
         ->group(group);
     flag("-h,--help", raw.help,
          "print this help, or tell what these names mean: --help errno_str vfs.read 'syscall.*'")

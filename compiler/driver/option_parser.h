@@ -21,7 +21,10 @@ struct Unsupported {
 struct RawOptions {
     std::vector<std::string> expressions, list, list_variables, unfinished, positionals;
     std::vector<std::string> definitions, global_values, ignored, outputs;
-    int ignored_flag = 0;
+    // No number: CLI11 2.4 counts flags of numbers as given even if they are not.
+    bool ignored_flag = false;
+    std::vector<std::string> signing;
+    std::string enrolled;
     std::string pass, pass_verbosity, seconds, compatible, runtime, color, mechanism, diagnostics,
         module_name, pid, target_namespaces, buffer, guest, guest_memory, guest_disk, event_fields,
         monitor;

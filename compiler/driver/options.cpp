@@ -77,6 +77,9 @@ std::optional<Failure> OptionChecks::check_script() {
         options_.list_pattern = raw_.list.empty() ? raw_.list_variables[0] : raw_.list[0];
     } else if (raw_.lsp) {
         options_.action = Action::ServeEditor;
+    } else if (!raw_.enrolled.empty()) {
+        options_.action = Action::EnrollKey;
+        options_.signing_certificate = raw_.enrolled;
     } else if (!raw_.unfinished.empty()) {
         options_.action = Action::Complete;
         options_.unfinished = raw_.unfinished.back();
@@ -295,6 +298,12 @@ std::optional<Failure> OptionChecks::check() {
             return failure;
     }
     options_.warnings = !raw_.no_warnings;
+    if (!raw_.signing.empty()) {
+        options_.signing_key = raw_.signing[raw_.signing.size() - 2];
+        options_.signing_certificate = raw_.signing.back();
+        if (options_.user_space)
+            return bad("--sign-with signs a module, but --runtime=user makes none");
+    }
     if (!raw_.pid.empty()) {
         auto pid = number(raw_.pid, 1, 4194304);
         if (!pid)

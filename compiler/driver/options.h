@@ -30,7 +30,8 @@ enum class Action : uint8_t {
     ListExamples, // --examples
     ShowHelp,     // --help NAME
     Complete,     // --complete
-    ServeEditor   // --lsp
+    ServeEditor,  // --lsp
+    EnrollKey     // --enroll-key
 };
 
 using NameValue = std::pair<std::string, std::string>;
@@ -69,6 +70,8 @@ struct Options {
     std::string mechanism;                   // --mechanism; empty: auto
     std::string kernel;                      // -r; empty: the running one, or the guest's
     bool keep_work_files = false;
+    std::string signing_key;         // --sign-with: a path or a PKCS#11 URI
+    std::string signing_certificate; // --sign-with, --enroll-key: a path
 
     std::string command; // -c
     int traced_pid = 0;  // -x

@@ -426,7 +426,7 @@ std::optional<RunnableScript> link(Invocation& invocation, GeneratedScript gener
     ModuleRequest request;
     request.name = generated.module_name;
     request.object = generated.object.object;
-    request.signing_key = signing_key_from_environment();
+    request.signing_key = signing_key(invocation.options);
     // A named module is for its user, in the current folder. Of the others, -p4 keeps its module in
     // the cache, and so does -F: reading a crash dump requires it.
     if (!invocation.options.module_name.empty()) {

@@ -3,6 +3,7 @@
 
 #include "driver/caches.h"
 #include "driver/complete.h"
+#include "driver/enroll_key.h"
 #include "driver/examples.h"
 #include "driver/help.h"
 #include "driver/info.h"
@@ -93,6 +94,8 @@ std::optional<int> carry_out(Invocation& invocation) {
     case Action::Complete:
         complete(invocation);
         return 0;
+    case Action::EnrollKey:
+        return success(enroll_key(invocation));
     case Action::ServeEditor:
         return serve_editor(invocation.options);
     }

@@ -31,6 +31,14 @@ std::string lockdown() {
     return chosen == "none" ? "" : chosen;
 }
 
+constexpr const char* how_to_sign = "sign it: djstap --sign-with KEY CERT, where djstap "
+                                    "--enroll-key CERT has made the kernel trust "
+                                    "the key; or use a guest: --guest";
+
+constexpr const char* how_to_trust =
+    "djstap --enroll-key CERT has the kernel trust the key from the next start on; or use a guest: "
+    "--guest";
+
 constexpr char handed_over_byte = 'h';
 
 long delete_module(const std::string& name) {
@@ -38,6 +46,15 @@ long delete_module(const std::string& name) {
 }
 
 } // namespace
+
+std::string signature_demand() {
+    if (const std::string state = lockdown(); !state.empty())
+        return "is locked down (" + state + ")";
+    // With CONFIG_MODULE_SIG_FORCE, too.
+    const auto enforced = read_file("/sys/module/module/parameters/sig_enforce");
+    return enforced && trimmed(*enforced) == "Y" ? "loads only signed modules (module.sig_enforce)"
+                                                 : "";
+}
 
 std::string running_release() {
     utsname name{};
@@ -79,10 +96,9 @@ Status check_module_fits(const ModuleFile& module) {
             module.path + ": compiled for another build of kernel " + running + " (build-id " +
                 module.meta.build_id + ", this one has " + id + ")",
             "rebuild it for the running kernel, which may have been updated without a reboot"};
-    if (const std::string state = lockdown(); !state.empty() && !module.is_signed)
-        return Failure{
-            "this kernel is locked down (" + state + ") and " + module.path + " is not signed",
-            "sign the module with a key that the kernel trusts, or use a guest: --guest"};
+    if (const std::string demand = signature_demand(); !demand.empty() && !module.is_signed)
+        return Failure{"this kernel " + demand + " and " + module.path + " is not signed",
+                       how_to_sign};
     return Done{};
 }
 
@@ -98,7 +114,7 @@ Failure explain_load_error(const std::string& name, int error) {
     case EKEYREJECTED:
     case ENOKEY:
         return {text + "its signature is missing or the kernel does not trust its key",
-                "sign the module with a trusted key, or use a guest: --guest"};
+                how_to_sign};
     case EBADMSG:
         return {text + "its signature is damaged", "sign the module again"};
     case ENOEXEC:
@@ -127,7 +143,15 @@ Status load_module(const ModuleFile& module, const std::string& parameters) {
     KernelLog log;
     if (syscall(SYS_finit_module, file.get(), parameters.c_str(), 0) == 0)
         return Done{};
-    Failure failure = explain_load_error(module.name, errno);
+    const int error = errno;
+    Failure failure = explain_load_error(module.name, error);
+    // A kernel that is locked down says EPERM.
+    const bool may_be_signature = error == EPERM || error == EKEYREJECTED || error == ENOKEY;
+    if (module.is_signed && may_be_signature && !signature_demand().empty())
+        failure = {"module " + module.name +
+                       " cannot be loaded: the kernel does not trust the key that signed it, or it "
+                       "was changed afterwards",
+                   how_to_trust};
     if (const std::string tail = log.tail(); !tail.empty())
         failure.message.append("; the kernel says:\n").append(trimmed(tail));
     return failure;

@@ -18,6 +18,10 @@ Status check_loading_allowed();
 // lockdown.
 Status check_module_fits(const ModuleFile& module);
 
+// Returns why this kernel loads only modules with a signature: "is locked down (integrity)"; "" if
+// it loads others, too.
+std::string signature_demand();
+
 // Returns the release of the running kernel: "6.1.0-56-cloud-amd64".
 std::string running_release();
 // Returns the hexadecimal GNU build-id in ELF notes (/sys/kernel/notes); "" if there is none.

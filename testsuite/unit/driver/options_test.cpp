@@ -59,6 +59,21 @@ TEST(Options, PassNumberTogetherAndApart) {
     reject({"-p4x", "x"});
 }
 
+TEST(Options, AKeyAndItsCertificate) {
+    const Options options = accept({"--sign-with", "key.pem", "cert.der", "script.stp", "word"});
+    EXPECT_EQ(options.signing_key, "key.pem");
+    EXPECT_EQ(options.signing_certificate, "cert.der");
+    EXPECT_EQ(options.script_file, "script.stp");
+    EXPECT_EQ(options.arguments, std::vector<std::string>{"word"});
+    reject({"--sign-with", "key.pem"});
+    reject({"--sign-with", "key.pem", "cert.der"});
+    EXPECT_EQ(reject({"--runtime=user", "--sign-with", "k", "c", "x"}).message,
+              "--sign-with signs a module, but --runtime=user makes none");
+    const Options enrolls = accept({"--enroll-key", "cert.der"});
+    EXPECT_EQ(enrolls.action, Action::EnrollKey);
+    EXPECT_EQ(enrolls.signing_certificate, "cert.der");
+}
+
 TEST(Options, Verbosity) {
     Options options = accept({"-vv", "--vp", "0012", "x"});
     EXPECT_EQ(std::vector<int>(options.verbosity, options.verbosity + 5),

@@ -142,6 +142,20 @@ TEST_F(Fits, OnALockedKernelOnlyWhatIsSigned) {
     }
 }
 
+TEST_F(Fits, WhereSignaturesAreEnforcedOnlyWhatIsSigned) {
+    kernel.files["/sys/module/module/parameters/sig_enforce"] = "Y\n";
+    const auto fits = check_module_fits(file);
+    ASSERT_FALSE(fits);
+    EXPECT_EQ(fits.failure().message, "this kernel loads only signed modules (module.sig_enforce) "
+                                      "and x.ko is not signed");
+    EXPECT_EQ(fits.failure().hint.find("sign it: djstap --sign-with KEY CERT"), 0U);
+    file.is_signed = true;
+    EXPECT_TRUE(check_module_fits(file));
+    file.is_signed = false;
+    kernel.files["/sys/module/module/parameters/sig_enforce"] = "N\n";
+    EXPECT_TRUE(check_module_fits(file));
+}
+
 TEST(LoadModule, PassesParametersAndErrorsOn) {
     FakeModule kernel;
     kernel.open_errors["/dev/kmsg"] = EACCES;
@@ -159,6 +173,30 @@ TEST(LoadModule, PassesParametersAndErrorsOn) {
     }
     file.path = "/nowhere.ko";
     EXPECT_EQ(load_module(file, "").failure().message, "/nowhere.ko: No such file or directory");
+}
+
+TEST(LoadModule, ASignatureThatIsNotTrusted) {
+    FakeModule kernel;
+    kernel.open_errors["/dev/kmsg"] = EACCES;
+    ModuleFile file;
+    file.path = "/dev/null";
+    file.name = "demo";
+    file.is_signed = true;
+    for (int error : {EPERM, EKEYREJECTED, ENOKEY}) {
+        kernel.load_error = error;
+        kernel.files["/sys/kernel/security/lockdown"] = "none [integrity] confidentiality\n";
+        const auto loaded = load_module(file, "");
+        ASSERT_FALSE(loaded);
+        EXPECT_EQ(
+            loaded.failure().message,
+            "module demo cannot be loaded: the kernel does not trust the key that signed it, or "
+            "it was changed afterwards");
+        EXPECT_EQ(loaded.failure().hint.find("djstap --enroll-key CERT"), 0U);
+        // Where no signature is required, something else is the reason.
+        kernel.files["/sys/kernel/security/lockdown"] = "[none] integrity confidentiality\n";
+        EXPECT_EQ(load_module(file, "").failure().message,
+                  explain_load_error("demo", error).message);
+    }
 }
 
 TEST(LoadModule, OtherErrorsAreTheSystems) {
