@@ -18,25 +18,24 @@ namespace fs = std::filesystem;
 namespace {
 
 // If a user has a private group of the same number, files are often writable for that group.
-bool is_own_group(gid_t group) {
-    const uid_t user = geteuid();
+bool is_own_group(gid_t group, uid_t user) {
     return user != 0 && group == user && group == getegid();
 }
 
-bool is_ours(const struct stat& status) {
-    return status.st_uid == 0 || status.st_uid == geteuid();
+bool is_ours(const struct stat& status, uid_t user) {
+    return status.st_uid == 0 || status.st_uid == user;
 }
 
 constexpr const char* not_ours = "belongs to another user";
 
 // Returns what is wrong with a file or folder; null: nothing. `above`: it is only on the way.
-const char* complaint(const struct stat& status, bool above) {
-    if (!is_ours(status))
+const char* complaint(const struct stat& status, bool above, uid_t user) {
+    if (!is_ours(status, user))
         return not_ours;
     if (above && (status.st_mode & S_ISVTX))
         return nullptr;
     mode_t others = S_IWOTH;
-    if (!is_own_group(status.st_gid))
+    if (!is_own_group(status.st_gid, user))
         others |= S_IWGRP;
     return status.st_mode & others ? "is writable by others" : nullptr;
 }
@@ -45,7 +44,7 @@ const char* complaint(const struct stat& status, bool above) {
 class Walk {
   public:
     // `place`: the folder that the path leads to counts as being on the way.
-    explicit Walk(const std::string& path, bool place = false) {
+    Walk(const std::string& path, uid_t user, bool place = false) : user_(user) {
         std::error_code error;
         const fs::path whole = fs::absolute(path, error);
         if (error || !enter_root())
@@ -79,7 +78,7 @@ class Walk {
     }
 
     bool complains(bool above) {
-        const char* why = complaint(stat_, above);
+        const char* why = complaint(stat_, above, user_);
         return why && !refuse(seen_, why);
     }
 
@@ -109,7 +108,7 @@ class Walk {
             return false;
         }
         if (S_ISLNK(found.st_mode))
-            return is_ours(found) ? follow(next, part) : refuse(seen_ / part, not_ours);
+            return is_ours(found, user_) ? follow(next, part) : refuse(seen_ / part, not_ours);
         parent_ = std::exchange(at_, std::move(next));
         name_ = part;
         stat_ = found;
@@ -133,6 +132,7 @@ class Walk {
         return false;
     }
 
+    uid_t user_;
     FileDescriptor at_, parent_;
     struct stat stat_ = {}; // of at_
     fs::path seen_;
@@ -144,16 +144,17 @@ class Walk {
 
 } // namespace
 
-Status check_trusted(const std::string& path) {
-    return Walk(path).status();
+Status check_trusted(const std::string& path, uid_t user) {
+    return Walk(path, user).status();
 }
 
 Status check_trusted_place(const std::string& path) {
-    return Walk(path, true).status();
+    return Walk(path, geteuid(), true).status();
 }
 
 FileDescriptor open_trusted(const std::string& path) {
-    const Walk found(path);
+    const uid_t user = geteuid();
+    const Walk found(path, user);
     if (!found.status() || found.parent().get() < 0) {
         errno = found.status() ? ENOENT : EPERM;
         return {};
@@ -163,7 +164,7 @@ FileDescriptor open_trusted(const std::string& path) {
     struct stat status = {};
     if (file.get() < 0 || fstat(file.get(), &status) != 0)
         return {};
-    if (!S_ISREG(status.st_mode) || complaint(status, false)) {
+    if (!S_ISREG(status.st_mode) || complaint(status, false, user)) {
         errno = EPERM;
         return {};
     }

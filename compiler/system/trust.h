@@ -6,14 +6,15 @@
 #include "system/descriptor.h"
 
 #include <string>
+#include <unistd.h>
 
 namespace djstap {
 
-// Succeeds if only root and this process's user can replace `path`: it, the targets of symbolic
-// links, and each folder on the way belong to one of them, and no other user can write to them. A
-// folder that is only on the way may have the sticky bit (/tmp). Walks down from the root, so that
-// what was checked stays true. A path that does not exist passes.
-Status check_trusted(const std::string& path);
+// Succeeds if only root and `user`, by default this process's, can replace `path`: it, the targets
+// of symbolic links, and each folder on the way belong to one of them, and no other user can write
+// to them. A folder that is only on the way may have the sticky bit (/tmp). Walks down from the
+// root, so that what was checked stays true. A path that does not exist passes.
+Status check_trusted(const std::string& path, uid_t user = geteuid());
 
 // The same for a folder in which a new name is created: it may have the sticky bit itself.
 Status check_trusted_place(const std::string& path);

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FEWEST_OPTIONS = {"djstap": 50, "djrun": 12}
+FEWEST_OPTIONS = {"djstap": 50, "djrun": 12, "djstap-run": 3}
 
 
 def output_of(*command):
@@ -26,9 +26,10 @@ def plain(text):
 
 
 def problems(djstap, folder):
-    djrun = os.path.join(os.path.dirname(djstap), "djrun")
-    subprocess.run([os.path.join(ROOT, "scripts/manual-pages"), "--djstap", djstap, "--djrun", djrun, "--man", folder], check=True)
-    for name, program in (("djstap", djstap), ("djrun", djrun)):
+    djrun, djstap_run = (os.path.join(os.path.dirname(djstap), name) for name in ("djrun", "djstap-run"))
+    subprocess.run([os.path.join(ROOT, "scripts/manual-pages"), "--djstap", djstap, "--djrun", djrun,
+                    "--djstap-run", djstap_run, "--man", folder], check=True)
+    for name, program in (("djstap", djstap), ("djrun", djrun), ("djstap-run", djstap_run)):
         with open(f"{folder}/man1/{name}.1", encoding="utf-8") as file:
             tags = re.findall(r"^\.TP\n(.*)$", plain(file.read()), re.MULTILINE)
         options = re.findall(r"^  (-{1,2}[A-Za-z][\w-]*)", output_of(program, "--help"), re.MULTILINE)
@@ -43,7 +44,7 @@ def problems(djstap, folder):
         entry = json.loads(line)
         if entry["kind"] == "probe point" and entry["name"] not in sections:
             yield f"djstapprobes.7 lacks {entry['name']}"
-    for page in ("man1/djstap.1", "man1/djrun.1", "man7/djstapprobes.7"):
+    for page in ("man1/djstap.1", "man1/djrun.1", "man1/djstap-run.1", "man7/djstapprobes.7"):
         if shutil.which("groff"):
             done = subprocess.run(["groff", "-man", "-Tutf8", "-Kutf8", "-ww", "-z", f"{folder}/{page}"], capture_output=True, text=True,
                                   check=False)
