@@ -26,6 +26,11 @@ as_root() {
     fi
 }
 
+# Prints the mirror of Debian that this machine's apt uses.
+debian_mirror() {
+    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m 1 '/debian/*$'
+}
+
 # Runs a long command quietly: prints a line when it begins, its time at the end, and its output if it fails.
 quietly() {
     what=$1
