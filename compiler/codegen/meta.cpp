@@ -23,6 +23,25 @@ bool takes_input(const Site& site) {
     return site.point.starts_with("procfs(\"__stdin\").write");
 }
 
+// ModuleMeta::Global
+nlohmann::json description_of(const program::Global& global) {
+    using program::Type;
+    const char* value = global.value == Type::Long     ? "number"
+                        : global.value == Type::String ? "text"
+                                                       : "statistic";
+    return {
+        {"name", global.name},
+        {"adds_up", global.adds_up ? 1 : 0},
+        {"initial", global.initial_number},
+        {"value", value},
+        {"keys", global.keys.size()},
+        {"histogram", global.value == Type::Statistic &&
+                              global.statistic.histogram != program::StatisticNeeds::Histogram::None
+                          ? 1
+                          : 0},
+        {"description", global.description}};
+}
+
 } // namespace
 
 std::string describe(const ScriptModule& script) {
@@ -61,6 +80,12 @@ std::string describe(const ScriptModule& script) {
                 {"probes", probes},
                 {"max_skipped", script.options.limits.MAXSKIPPED},
                 {"max_speculations", script.options.limits.MAXSPECULATIONS}};
+    json globals = json::array();
+    for (const auto& global : script.program.globals)
+        if (global->is_published)
+            globals.push_back(description_of(*global));
+    if (!globals.empty())
+        out["globals"] = globals;
     if (std::any_of(script.plan.sites.begin(), script.plan.sites.end(), takes_input))
         out["takes_input"] = 1;
     if (script.options.event_fields) {

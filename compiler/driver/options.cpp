@@ -228,12 +228,13 @@ std::optional<Failure> OptionChecks::check_event_fields() {
     return std::nullopt;
 }
 
-// --monitor is an output that also needs code in the module.
+// Outputs that show the globals also need code in the module.
 std::optional<Failure> OptionChecks::check_monitor() {
-    const auto& requests = options_.output_requests;
-    const bool wanted = std::ranges::any_of(
-        requests, [](const OutputRequest& each) { return each.kind->has.is_interactive; });
-    if (!wanted)
+    for (const OutputRequest& each : options_.output_requests) {
+        options_.shown_probes |= each.kind->has.is_interactive;
+        options_.shown_whole |= each.kind->has.shows_whole;
+    }
+    if (!options_.shown_probes && !options_.shown_whole)
         return std::nullopt;
     constexpr double ms_a_second = 1000, shortest = 0.1, longest = 3600;
     double seconds = 1;
@@ -247,8 +248,9 @@ std::optional<Failure> OptionChecks::check_monitor() {
     }
     options_.shown_every_ms = static_cast<int64_t>(seconds * ms_a_second);
     if (options_.recorder)
-        return bad("--monitor shows a script while it runs, but -F leaves it loaded");
-    if (parser_.guest->count() && options_.last_pass == 5)
+        return bad(std::string(options_.shown_probes ? "--monitor" : "--output=snapshots") +
+                   " shows a script while it runs, but -F leaves it loaded");
+    if (options_.shown_probes && parser_.guest->count() && options_.last_pass == 5)
         return bad("--monitor needs a terminal, which a guest does not have",
                    "without --guest, it monitors this machine");
     return std::nullopt;

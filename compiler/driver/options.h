@@ -80,7 +80,9 @@ struct Options {
     bool recorder = false;      // -F
     bool explain = false;       // --explain
     bool times_probes = false;  // -t
-    int64_t shown_every_ms = 0; // --monitor; 0: its values are not printed
+    int64_t shown_every_ms = 0; // outputs that show the globals; 0: none is requested
+    bool shown_probes = false;  // --monitor
+    bool shown_whole = false;   // --output=snapshots
     int buffer_megabytes = 0;   // -s; 0: the default
 
     std::optional<std::string> guest; // --guest: the requested release, empty for the newest

@@ -4,6 +4,7 @@
 #include "semantics/names.h"
 #include "semantics/points.h"
 #include "semantics/program.h"
+#include "semantics/semantics.h"
 
 namespace djstap::semantics {
 
@@ -39,10 +40,15 @@ void print_unread(program::Program& program, const GlobalUses& uses, const Point
 // timing.cpp: adds a statistic for each probe, to which its handler adds the cycles that it took.
 void time_probes(program::Program& program, GlobalUses& uses);
 // Adds an end probe that prints these (-t), or a timer probe that prints them and all globals, as
-// readers for --monitor expect them (DJS_SHOWS_*).
+// outputs expect them that show the globals regularly (DJS_SHOWS_*).
 void report_times(program::Program& program, const PointShapes& points,
                   const SourceManager& sources);
-void show_regularly(program::Program& program, const PointShapes& points, int64_t interval_ms);
+void show_regularly(program::Program& program, const GlobalUses& uses,
+                    const SemanticsOptions& options, const SourceManager& sources);
+
+// global_comments.cpp: returns the comment behind a global's declaration in its line, else the one
+// in the lines above; "" if there is none.
+std::string comment_of(const program::Global& global, const SourceManager& sources);
 
 // stacks.cpp: decides where addresses stand for the text of backtrace().
 void find_stacks(program::Program& program);

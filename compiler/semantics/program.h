@@ -88,6 +88,9 @@ struct Global {
     std::string initial_text;
     StatisticNeeds statistic; // value == Statistic
     Storage storage = Storage::Locked;
+    bool is_published = false; // its values are shown regularly, for readers that collect them
+    std::string description;   // then: the comment beside its declaration
+    bool adds_up = false;      // then: a number that only lone ++ -- += -= and `delete` change
     bool is_array() const { return !keys.empty(); }
 };
 
@@ -281,7 +284,7 @@ struct Print : ExpressionOf<ExpressionKind::Print> {
     // particular.
     std::string shows;
     uint32_t keys = 0;
-    bool in_snapshot = false; // only for --monitor
+    bool in_snapshot = false; // only for outputs that show the globals regularly
 };
 struct StatisticRead : ExpressionOf<ExpressionKind::StatisticRead> {
     ast::StatOp op{};

@@ -46,12 +46,12 @@ class Analysis {
         GlobalUses uses = global_uses(program_);
         take_global_values();
         print_unread(program_, uses, options_.points);
-        if (options_.times_probes || options_.shown_every_ms)
+        if (options_.times_probes || options_.shown_probes)
             time_probes(program_, uses);
         if (options_.times_probes)
             report_times(program_, options_.points, diagnostics_.sources());
         if (options_.shown_every_ms)
-            show_regularly(program_, options_.points, options_.shown_every_ms);
+            show_regularly(program_, uses, options_, diagnostics_.sources());
         find_stacks(program_);
         // Probes that the compiler adds read globals, but have no influence on their storage.
         choose_storage(program_, uses);

@@ -23,7 +23,9 @@ struct SemanticsOptions {
     // Runs before the handlers of points that report what a task does; may be null.
     const ast::Block* prologue = nullptr;
     bool times_probes = false;  // -t: an end probe prints how long handlers took
-    int64_t shown_every_ms = 0; // --monitor: a timer probe prints all globals; 0: none does
+    int64_t shown_every_ms = 0; // a timer probe prints all globals; 0: none does
+    bool shown_probes = false;  // it also prints hits and times of the probes: --monitor
+    bool shown_whole = false;   // it prints all elements, and histograms: --output=snapshots
     bool unmangled = false;     // --compatible below 1.8: all C functions may use THIS->x
 };
 

@@ -14,18 +14,57 @@ StatementPtr GlobalPrinter::show(const Global& global, int64_t limit) {
     if (!global.is_array())
         return line(global, {});
     auto loop = std::make_unique<program::Foreach>();
-    loop->range = global.range;
-    loop->array = &global;
     loop->sort_key = 0;
     loop->ascending = false;
     if (limit)
         loop->limit = number_of(limit, global.range);
+    return each(global, std::move(loop), false);
+}
+
+StatementPtr GlobalPrinter::show_whole(const Global& global) {
+    if (!global.is_array())
+        return whole(global, {});
+    return each(global, std::make_unique<program::Foreach>(), true);
+}
+
+StatementPtr GlobalPrinter::each(const Global& global, std::unique_ptr<program::Foreach> loop,
+                                 bool whole_line) {
+    loop->range = global.range;
+    loop->array = &global;
     for (size_t i = 0; i < global.keys.size(); ++i) {
         loop->keys.push_back(static_cast<uint32_t>(probe_.locals.size()));
         probe_.locals.push_back({"key" + std::to_string(i + 1), global.keys[i], global.range});
     }
-    loop->body = line(global, loop->keys);
+    loop->body = whole_line ? whole(global, loop->keys) : line(global, loop->keys);
     return loop;
+}
+
+StatementPtr GlobalPrinter::whole(const Global& global, const std::vector<uint32_t>& keys) {
+    if (global.value != Type::Statistic ||
+        global.statistic.histogram == StatisticNeeds::Histogram::None)
+        return line(global, keys);
+    auto both = std::make_unique<program::Block>();
+    both->range = global.range;
+    both->statements.push_back(line(global, keys));
+    both->statements.push_back(histogram_line(global, keys));
+    return both;
+}
+
+StatementPtr GlobalPrinter::histogram_line(const Global& global,
+                                           const std::vector<uint32_t>& keys) {
+    auto print = begin_print(global.range);
+    head(*print, global, keys);
+    append_literal(print->format, "\n");
+    auto histogram = std::make_unique<HistogramText>();
+    histogram->range = global.range;
+    histogram->type = Type::String;
+    histogram->op = global.statistic.histogram == StatisticNeeds::Histogram::Log
+                        ? ast::StatOp::HistLog
+                        : ast::StatOp::HistLinear;
+    histogram->place = value(global, keys);
+    convert(*print, 'H', std::move(histogram));
+    auto statement = evaluate(std::move(print));
+    return keys.empty() ? unless_empty(global, std::move(statement)) : std::move(statement);
 }
 
 ExpressionPtr GlobalPrinter::value(const Global& global, const std::vector<uint32_t>& keys) {

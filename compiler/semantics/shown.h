@@ -21,6 +21,10 @@ class GlobalPrinter {
     // `limit`: the number of elements that are printed; 0: all. An empty statistic is not shown.
     program::StatementPtr show(const program::Global& global, int64_t limit = 0);
 
+    // Prints a line for the global, or for each element in any order, and one with the histogram
+    // where the script has one of it.
+    program::StatementPtr show_whole(const program::Global& global);
+
     // The parts of which such a line consists.
     static program::StatementPtr evaluate(std::unique_ptr<program::Print> print);
     std::unique_ptr<program::Print> begin_print(SourceRange range) const;
@@ -38,6 +42,11 @@ class GlobalPrinter {
     static void head(program::Print& print, const program::Global& global,
                      const std::vector<uint32_t>& keys);
     program::StatementPtr line(const program::Global& global, const std::vector<uint32_t>& keys);
+    program::StatementPtr each(const program::Global& global,
+                               std::unique_ptr<program::Foreach> loop, bool whole);
+    program::StatementPtr whole(const program::Global& global, const std::vector<uint32_t>& keys);
+    program::StatementPtr histogram_line(const program::Global& global,
+                                         const std::vector<uint32_t>& keys);
     program::StatementPtr statistic_line(const program::Global& global,
                                          const std::vector<uint32_t>& keys,
                                          std::unique_ptr<program::Print> print);

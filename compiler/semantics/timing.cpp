@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // -t and --monitor: hits of each probe and the cycles that its handler takes, in a statistic for
-// each, and what is printed of them.
+// each, and what is printed of them; what is printed regularly of all globals.
 #include "include/record.h"
 #include "semantics/format.h"
 #include "semantics/passes.h"
 #include "semantics/shown.h"
+
+#include <algorithm>
+#include <limits>
 
 namespace djstap::semantics {
 
@@ -96,11 +99,13 @@ void report_times(Program& program, const PointShapes& points, const SourceManag
         add_last_probe(program, std::move(report), points);
 }
 
-void show_regularly(Program& program, const PointShapes& points, int64_t interval_ms) {
+void show_regularly(Program& program, const GlobalUses& uses, const SemanticsOptions& options,
+                    const SourceManager& sources) {
     if (program.probes.empty())
         return;
-    constexpr int64_t most_elements = 1000;
+    constexpr int64_t monitored_elements = 1000;
     constexpr int64_t statements_an_element = 4; // the loop and its body, rounded up
+    const int64_t interval_ms = options.shown_every_ms;
     const SourceRange range = program.probes.front()->range;
     auto snapshot = synthetic_probe(range);
     GlobalPrinter printer(*snapshot, true);
@@ -113,7 +118,7 @@ void show_regularly(Program& program, const PointShapes& points, int64_t interva
     };
     mark(DJS_SHOWS_BEGIN, interval_ms);
     for (const auto& probe : program.probes) {
-        if (!probe->timing)
+        if (!probe->timing || !options.shown_probes)
             continue;
         probe->has_switch = true;
         const auto number = static_cast<int64_t>(&probe - program.probes.data());
@@ -127,14 +132,32 @@ void show_regularly(Program& program, const PointShapes& points, int64_t interva
                         [&](const auto& probe) { return probe->timing == global.get(); });
         if (is_timing)
             continue;
-        statements.push_back(printer.show(*global, most_elements));
-        if (global->is_array())
-            snapshot->most_statements += most_elements * statements_an_element;
+        const bool of_library =
+            global->range.valid() && sources.file(global->range.file).is_library;
+        global->is_published = options.shown_whole && !of_library;
+        if (global->is_published) {
+            global->description = comment_of(*global, sources);
+            const auto use = uses.find(global.get());
+            global->adds_up =
+                global->value == Type::Long && (use == uses.end() || use->second.only_lone_updates);
+            statements.push_back(printer.show_whole(*global));
+            // Its number of elements is bounded, but not known here.
+            if (global->is_array())
+                snapshot->most_statements = std::numeric_limits<int32_t>::max();
+        } else if (options.shown_probes) {
+            statements.push_back(printer.show(*global, monitored_elements));
+            if (global->is_array())
+                snapshot->most_statements += monitored_elements * statements_an_element;
+        }
     }
     snapshot->most_statements +=
         static_cast<int64_t>(statements.size() + 1) * statements_an_element;
     mark(DJS_SHOWS_END, interval_ms);
-    add_point(program, *snapshot, points, PointIsPeriodic, interval_ms);
+    add_point(program, *snapshot, options.points, PointIsPeriodic, interval_ms);
+    // What was counted since the last one is shown when the session ends.
+    if (options.shown_whole)
+        add_point(program, *snapshot, options.points, PointEndsSession,
+                  std::numeric_limits<int32_t>::max());
     add_probe(program, std::move(snapshot));
 }
 

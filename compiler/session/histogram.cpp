@@ -5,14 +5,8 @@
 
 namespace djstap {
 
-namespace {
-
-struct Bounds {
-    std::optional<int64_t> least, most; // none: unbounded
-};
-
-// Returns the range of a bucket; see include/statistic.h.
-Bounds bounds_of(const djs_histogram_header& header, uint32_t bucket) {
+// See include/statistic.h.
+BucketBounds bounds_of(const djs_histogram_header& header, uint32_t bucket) {
     if (header.kind == DJS_HISTOGRAM_LOG) {
         const int64_t power = static_cast<int64_t>(bucket) - DJS_LOG_ZERO;
         if (power == 0)
@@ -20,8 +14,9 @@ Bounds bounds_of(const djs_histogram_header& header, uint32_t bucket) {
         const uint64_t near = uint64_t{1} << ((power > 0 ? power : -power) - 1);
         // The smallest number of all is alone in its bucket.
         const uint64_t far = power > -64 ? near - 1 + near : near;
-        return power > 0 ? Bounds{static_cast<int64_t>(near), static_cast<int64_t>(far)}
-                         : Bounds{static_cast<int64_t>(0 - far), static_cast<int64_t>(0 - near)};
+        return power > 0
+                   ? BucketBounds{static_cast<int64_t>(near), static_cast<int64_t>(far)}
+                   : BucketBounds{static_cast<int64_t>(0 - far), static_cast<int64_t>(0 - near)};
     }
     const auto width = static_cast<uint64_t>(header.width);
     const auto least = static_cast<int64_t>(static_cast<uint64_t>(header.low) +
@@ -33,8 +28,6 @@ Bounds bounds_of(const djs_histogram_header& header, uint32_t bucket) {
     return {least, static_cast<int64_t>(static_cast<uint64_t>(least) + width - 1)};
 }
 
-} // namespace
-
 std::vector<HistogramRow> rows_of(const HistogramArgument& histogram) {
     std::vector<HistogramRow> rows;
     size_t behind_last = 0; // end of the rows without the empty ones at the end
@@ -42,7 +35,7 @@ std::vector<HistogramRow> rows_of(const HistogramArgument& histogram) {
         const int64_t count = histogram.count(bucket);
         if (!count && rows.empty())
             continue;
-        const Bounds bounds = bounds_of(histogram.header, bucket);
+        const BucketBounds bounds = bounds_of(histogram.header, bucket);
         rows.push_back({bounds.least, bounds.most, count});
         if (count)
             behind_last = rows.size();

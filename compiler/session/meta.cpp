@@ -49,6 +49,17 @@ class Reader {
         return member->get<uint64_t>();
     }
 
+    int64_t signed_number(const json& object, const char* name) {
+        const auto member = object.find(name);
+        if (member == object.end())
+            return 0;
+        if (!member->is_number_integer()) {
+            blame(name, "is not a number");
+            return 0;
+        }
+        return member->get<int64_t>();
+    }
+
     const json& list(const json& object, const char* name) {
         static const json none = json::array();
         const auto member = object.find(name);
@@ -103,6 +114,13 @@ ModuleMeta read_meta(const json& root, Reader& reader) {
         if (reader.is_object(probe, "probes"))
             meta.probes.push_back(
                 {reader.text(probe, "point", true), reader.text(probe, "mechanism")});
+    for (const json& global : reader.list(root, "globals"))
+        if (reader.is_object(global, "globals"))
+            meta.globals.push_back(
+                {reader.text(global, "name", true), reader.text(global, "value", true),
+                 reader.number(global, "keys", 0), reader.number(global, "histogram", 0) != 0,
+                 reader.text(global, "description"), reader.number(global, "adds_up", 0) != 0,
+                 reader.signed_number(global, "initial")});
     meta.places = reader.texts(root, "places");
     for (const std::string& name : reader.texts(root, "fields")) {
         const auto* const field = std::ranges::find(field_names, name, &EventFieldName::name);

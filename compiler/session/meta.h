@@ -35,10 +35,23 @@ struct ModuleMeta {
         std::string point;
         std::string mechanism; // the planned mechanism
     };
+    // A global that the module shows regularly, whole.
+    struct Global {
+        std::string name;
+        std::string value; // "number", "text" or "statistic"
+        uint64_t keys = 0; // 0: it is no array
+        bool histogram = false;
+        std::string description; // the comment beside its declaration
+        // A number to which handlers only add: those of several machines make one sum. `initial` is
+        // what it was before.
+        bool adds_up = false;
+        int64_t initial = 0;
+    };
     std::string name;
     std::string release;             // of the kernel that it was built for
     std::string build_id;            // hexadecimal; empty: unknown
     std::vector<Format> formats;     // indexed by a record's id
+    std::vector<Global> globals;     // what the module shows regularly; empty: nothing
     std::vector<std::string> places; // indexed by an error record's number
     std::vector<Probe> probes;       // indexed like DJS_IOC_SITE
     uint32_t fields = 0;             // DJS_EVENT_*: what its records contain before the arguments

@@ -84,8 +84,13 @@ std::string column_of_key(size_t key, size_t keys) {
 bool MonitorModel::take(const Event& event) {
     if (event.is_text() || event.format.shows.empty())
         return false;
-    const std::string& shows = event.format.shows;
-    if (shows == DJS_SHOWS_BEGIN) {
+    const bool begins = event.format.shows == DJS_SHOWS_BEGIN;
+    if (!begins && !taking_)
+        return false;
+    if (!read_shown(event, row_))
+        return true;
+    switch (row_.kind) {
+    case ShownRow::Kind::Begin:
         taking_ = true;
         next_.clear();
         hits_before_ = std::exchange(hits_, {});
@@ -93,12 +98,12 @@ bool MonitorModel::take(const Event& event) {
         if (snapshots_ == 0)
             began_ns_ = now_ns_;
         return true;
-    }
-    if (!taking_)
-        return false;
-    if (shows != DJS_SHOWS_END) {
-        add(event);
+    case ShownRow::Kind::Probe:
+    case ShownRow::Kind::Global:
+        add(row_);
         return true;
+    case ShownRow::Kind::End:
+        break;
     }
     taking_ = false;
     snapshots_++;
@@ -110,43 +115,35 @@ bool MonitorModel::take(const Event& event) {
     return true;
 }
 
-void MonitorModel::add(const Event& event) {
-    const ModuleMeta::Format& format = event.format;
-    Row row;
-    Arguments arguments = event.values();
-    while (arguments.left()) {
-        const auto argument = arguments.next();
-        if (!argument)
-            return;
-        if (const auto* number = std::get_if<int64_t>(&*argument))
-            row.emplace_back(*number);
-        else if (const auto* text = std::get_if<std::string_view>(&*argument))
-            row.emplace_back(printable(*text));
-        else if (const auto* stack = std::get_if<StackArgument>(&*argument))
-            row.emplace_back(stack->text());
-        else
-            return;
-    }
-    const size_t keys = format.keys;
-    if (row.size() <= keys)
+void MonitorModel::add(const ShownRow& shown) {
+    if (shown.is_histogram)
         return;
-    const bool is_statistic = row.size() - keys == statistic_numbers;
-    if (format.shows == DJS_SHOWS_PROBE) {
-        if (is_statistic && keys == 2)
+    Row row;
+    for (const Argument& argument : shown.cells) {
+        if (const auto* number = std::get_if<int64_t>(&argument))
+            row.emplace_back(*number);
+        else if (const auto* text = std::get_if<std::string_view>(&argument))
+            row.emplace_back(printable(*text));
+        else if (const auto* stack = std::get_if<StackArgument>(&argument))
+            row.emplace_back(stack->text());
+    }
+    const size_t keys = shown.keys;
+    if (shown.kind == ShownRow::Kind::Probe) {
+        if (shown.is_statistic && keys == 2)
             add_probe(row);
         return;
     }
     std::vector<std::string> columns;
-    std::string title = title_of_array(format.shows);
+    std::string title = title_of_array(std::string(shown.name));
     if (keys == 0) {
-        title = is_statistic ? statistics_title : globals_title;
+        title = shown.is_statistic ? statistics_title : globals_title;
         columns.emplace_back("name");
-        row.insert(row.begin(), format.shows);
+        row.insert(row.begin(), std::string(shown.name));
     }
     for (size_t i = 0; i < keys; i++)
         columns.push_back(column_of_key(i, keys));
     const size_t first_value = columns.size();
-    if (is_statistic)
+    if (shown.is_statistic)
         columns.insert(columns.end(), {"count", "min", "max", "sum", "average"});
     else
         columns.emplace_back("value");

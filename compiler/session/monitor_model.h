@@ -2,7 +2,7 @@
 // What --monitor shows: the script's globals and probes as tables, and what it printed. Knows
 // neither a terminal nor a module: it takes events and keys, and yields lines of text.
 #pragma once
-#include "session/event.h"
+#include "session/shown.h"
 
 #include <cstdint>
 #include <deque>
@@ -77,7 +77,7 @@ class MonitorModel {
         size_t at = 0, top = 0; // where it was seen last; the first row that fits
     };
 
-    void add(const Event& event);
+    void add(const ShownRow& shown);
     void add_probe(const Row& row);
     Table& table(const std::string& title, std::vector<std::string> columns, size_t keys,
                  size_t sorted_by);
@@ -96,6 +96,7 @@ class MonitorModel {
     void append_table(std::vector<MonitorLine>& out, size_t width, size_t height);
 
     std::string name_;
+    ShownRow row_;
     std::vector<Table> tables_, next_; // of the last snapshot, and of the one being taken
     bool taking_ = false, frozen_ = false, paused_ = false, changed_ = true;
     uint64_t snapshots_ = 0;

@@ -70,6 +70,8 @@ class SessionControls {
     virtual ~SessionControls() = default;
     // Switches a probe (DJS_SHOWS_PROBE) off or on. Returns 0, or errno.
     virtual int switch_probe(uint32_t probe, bool on) = 0;
+    // Returns what was lost and skipped so far; nothing: unknown.
+    virtual std::optional<djs_counts> counts() = 0;
 };
 
 class Output {
@@ -147,6 +149,7 @@ struct OutputProperties {
     bool is_interactive = false;
     bool tells = true;         // its errors and warnings are messages: MessageOutput
     bool shows_fields = false; // it prints an event's fields: --event-fields
+    bool shows_whole = false;  // it needs these globals with all elements and histograms
     uint32_t fields = 0;       // DJS_EVENT_*: recorded without being requested
     int64_t stack_depth = 0;   // the least MAXBACKTRACE, unless -D sets it
     std::span<const std::string_view> files = {}; // it is a folder with these

@@ -44,6 +44,7 @@ class Session : public SessionControls {
 
     SessionOutcome run();
     int switch_probe(uint32_t probe, bool on) override { return control_.switch_probe(probe, on); }
+    std::optional<djs_counts> counts() override { return control_.counts(); }
 
   private:
     void sweep();

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/snapshot_frames.h"
+
+#include "include/statistic.h"
+#include "record_bytes.h"
+#include "session/outputs.h"
+#include "system/file.h"
+#include "system/temporary.h"
+
+#include <gtest/gtest.h>
+
+namespace djstap {
+namespace {
+
+// What the output writes for a module with a counter, and an array of statistics with a histogram.
+class Snapshots : public testing::Test {
+  protected:
+    Snapshots() {
+        meta_.name = "m";
+        meta_.release = "6.1";
+        meta_.build_id = "ab12";
+        meta_.globals = {{"n", "number", 0, false, "calls [counter]", true, -3},
+                         {"lat", "statistic", 2, true, "", false, 0}};
+        meta_.formats = {
+            {"%d", "l", DJS_SHOWS_BEGIN, 0, true}, {"%d", "l", DJS_SHOWS_END, 0, true},
+            {"n=%d\n", "l", "n", 0, true},         {"%s%d…", "sllllll", "lat", 2, true},
+            {"%s%d%s", "slh", "lat", 2, true},     {"hello %d\n", "l", "", 0, false}};
+        output_->begin(meta_, clock_);
+    }
+
+    void event(size_t format, const std::string& arguments) {
+        output_->print(Event{0, cycles_ += 1000, clock_, meta_.formats[format], arguments});
+    }
+    static std::string statistic(int64_t count) {
+        return number(count) + number(1) + number(9) + number(5 * count) + number(5);
+    }
+    static std::string histogram(const std::vector<int64_t>& counts) {
+        djs_histogram_header header{};
+        header.kind = DJS_HISTOGRAM_LINEAR;
+        header.buckets = static_cast<uint32_t>(counts.size());
+        header.low = 0;
+        header.high = 10;
+        header.width = 5;
+        std::string bytes = bytes_of(&header, sizeof header);
+        for (const int64_t count : counts)
+            bytes += number(count);
+        return bytes;
+    }
+    std::vector<SnapshotFrame> frames() {
+        output_->end();
+        writer_.flush();
+        auto all = read_frames(path_);
+        EXPECT_TRUE(all) << all.failure().message;
+        return all ? *all : std::vector<SnapshotFrame>();
+    }
+
+    TemporaryFolder folder_ = std::move(*TemporaryFolder::create_in_memory());
+    std::string path_ = folder_.file("frames");
+    FileDescriptor file_ = std::move(*open_output(path_));
+    Writer writer_{file_.get(), "frames"}, messages_{-1, "messages"};
+    std::unique_ptr<Output> output_ = make_snapshots_output({writer_, messages_});
+    ModuleMeta meta_;
+    RecordClock clock_{djs_clock{1, 1, 1, 1'000'000, 0}}; // a cycle is a nanosecond
+    uint64_t cycles_ = 0;
+};
+
+TEST_F(Snapshots, ContainAllThatIsShown) {
+    const std::string key = text("a b") + number(-7);
+    event(5, number(4));
+    event(0, number(1000));
+    event(2, number(41));
+    event(3, key + statistic(3));
+    event(4, key + histogram({0, 2, 1, 0}));
+    event(3, text("other") + number(0) + statistic(1));
+    event(1, number(1000));
+    output_->error("went wrong", "x.stp:1:1");
+    const auto all = frames();
+    ASSERT_EQ(all.size(), 5U);
+    const auto& description = std::get<DescriptionFrame>(all[0]);
+    EXPECT_EQ(description.name, "m");
+    EXPECT_EQ(description.build_id, "ab12");
+    ASSERT_EQ(description.globals.size(), 2U);
+    EXPECT_EQ(description.globals[0].description, "calls [counter]");
+    EXPECT_TRUE(description.globals[0].adds_up);
+    EXPECT_EQ(description.globals[0].initial, -3);
+    EXPECT_TRUE(description.globals[1].histogram);
+    EXPECT_FALSE(description.globals[1].adds_up);
+    EXPECT_EQ(std::get<PrintedFrame>(all[1]).text, "hello 4\n");
+    const auto& globals = std::get<GlobalsFrame>(all[2]);
+    EXPECT_FALSE(globals.incomplete);
+    EXPECT_EQ(globals.monotonic_ns, cycles_);
+    ASSERT_EQ(globals.globals.size(), 2U);
+    EXPECT_EQ(globals.globals[0].elements.at(0).numbers[0], 41);
+    ASSERT_EQ(globals.globals[1].elements.size(), 2U);
+    const GlobalElement& element = globals.globals[1].elements[0];
+    EXPECT_EQ(element.numbers, (std::array<int64_t, 5>{3, 1, 9, 15, 5}));
+    EXPECT_EQ(element.buckets, (std::vector<int64_t>{0, 2, 1, 0}));
+    const auto keys = keys_of(element.keys);
+    ASSERT_TRUE(keys && keys->size() == 2);
+    EXPECT_EQ(std::get<std::string_view>((*keys)[0]), "a b");
+    EXPECT_EQ(std::get<int64_t>((*keys)[1]), -7);
+    ASSERT_TRUE(globals.globals[1].shape);
+    EXPECT_EQ(bucket_text(*globals.globals[1].shape, 0), "<=-1");
+    EXPECT_EQ(bucket_text(*globals.globals[1].shape, 1), "0..4");
+    EXPECT_EQ(bucket_text(*globals.globals[1].shape, 3), ">=10");
+    EXPECT_EQ(std::get<MessageFrame>(all[3]).place, "x.stp:1:1");
+    EXPECT_TRUE(std::holds_alternative<EndFrame>(all[4]));
+}
+
+// What could not be read whole is not shown, and neither is what precedes the first snapshot.
+TEST_F(Snapshots, LeaveOutWhatIsDamaged) {
+    event(2, number(1));
+    event(1, number(1000));
+    event(0, number(1000));
+    event(2, number(2));
+    event(0, number(1000));
+    event(4, text("no element") + number(1) + histogram({1}));
+    event(3, text("short") + number(1) + number(2));
+    event(1, number(1000));
+    const auto all = frames();
+    ASSERT_EQ(all.size(), 3U);
+    const auto& globals = std::get<GlobalsFrame>(all[1]).globals;
+    EXPECT_TRUE(globals.empty() || globals[0].elements.empty());
+}
+
+// Counts that say how many records were lost.
+class Losing : public SessionControls {
+  public:
+    uint64_t lost = 0;
+    int switch_probe(uint32_t, bool) override { return 0; }
+    std::optional<djs_counts> counts() override {
+        djs_counts counts{};
+        counts.lost_records = lost;
+        return counts;
+    }
+};
+
+TEST_F(Snapshots, TellThatRecordsWereLost) {
+    Losing controls;
+    output_->control(controls);
+    for (const uint64_t lost : {0, 2, 2}) {
+        controls.lost = lost;
+        event(0, number(1000));
+        event(1, number(1000));
+    }
+    const auto all = frames();
+    ASSERT_EQ(all.size(), 5U);
+    EXPECT_FALSE(std::get<GlobalsFrame>(all[1]).incomplete);
+    EXPECT_TRUE(std::get<GlobalsFrame>(all[2]).incomplete);
+    EXPECT_EQ(std::get<GlobalsFrame>(all[2]).counts.lost_records, 2U);
+    EXPECT_FALSE(std::get<GlobalsFrame>(all[3]).incomplete);
+}
+
+TEST_F(Snapshots, AreReadInPieces) {
+    event(0, number(1000));
+    event(2, number(41));
+    event(1, number(1000));
+    const size_t count = frames().size();
+    const auto bytes = read_file(path_);
+    ASSERT_TRUE(bytes);
+    FrameReader reader;
+    size_t found = 0;
+    for (const char byte : *bytes) {
+        reader.add({&byte, 1});
+        const auto frame = reader.next();
+        ASSERT_TRUE(frame);
+        found += frame->has_value();
+    }
+    EXPECT_EQ(found, count);
+    EXPECT_TRUE(reader.at_border());
+    // Every prefix is either read or incomplete.
+    for (size_t end = 0; end < bytes->size(); end++) {
+        FrameReader part;
+        part.add(std::string_view(*bytes).substr(0, end));
+        for (auto frame = part.next(); frame && *frame;)
+            frame = part.next();
+        EXPECT_TRUE(part.next());
+    }
+}
+
+TEST(SnapshotFrames, DamageIsAnError) {
+    for (const std::string& bytes :
+         {std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11),
+          std::string("\x03\x0a\x09\x00", 4), std::string("\x00", 1)}) {
+        FrameReader reader;
+        reader.add(bytes);
+        EXPECT_FALSE(reader.next()) << bytes.size();
+    }
+    EXPECT_FALSE(keys_of("x"));
+    EXPECT_FALSE(keys_of(std::string("s\x05\x00\x00\x00no", 7)));
+    EXPECT_FALSE(read_frames("/nonexistent"));
+}
+
+} // namespace
+} // namespace djstap
