@@ -108,11 +108,53 @@ def failures(djstap):
     assert "hint: name a file: --output=perfetto:FILE" in done.stderr, done
 
 
+def expect(what, found, expected):
+    assert found == expected, f"{what}:\n{found}\nexpected\n{expected}"
+
+
+TWICE = """
+global n = 100, a, s, of, last
+probe begin {
+    for (i = 0; i < $1; i++) { n++; a["x", i % 3] += i; s <<< i; of[i % 2] <<< -i }
+    last = $1
+    printf("counted %d\\n", $1)
+    exit()
+}
+probe never { print(@hist_linear(s, 0, 20, 10)) println(a["", 0], @sum(of[0]), n, last) }
+"""
+
+
+def merged(djstap):
+    """What a script has shown in two runs, as one: sums of all that adds up, other values by run, whatever was missing."""
+    djrun = os.path.join(os.path.dirname(djstap), "djrun")
+    for name, count in ("web1", 10), ("web2", 25):
+        done = run(djstap, f"--output=snapshots:{name}.snapshots", "-e", TWICE, str(count))
+        expect("snapshots", (done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def merge(*files):
+        done = subprocess.run([djrun, "--merge", *files], capture_output=True, text=True, timeout=300, check=False)
+        return done.returncode, done.stdout, done.stderr
+    values = [*range(10), *range(25)]
+    lines = [f"n={100 + len(values)}"]
+    lines += [f'a["x",{key}]={number}' for number, key in
+              sorted(((sum(each for each in values if each % 3 == key), key) for key in range(3)), reverse=True)]
+    lines += [f"s @count=35 @min=0 @max=24 @sum={sum(values)} @avg={sum(values) // 35}", "  0..9: 20", "  10..19: 10", "  20..29: 5"]
+    for key in 0, 1:
+        of = [-each for each in values if each % 2 == key]
+        lines.append(f"of[{key}] @count={len(of)} @min={min(of)} @max={max(of)} @sum={sum(of)} @avg={-(-sum(of) // len(of))}")
+    lines += ["last@web1=10", "last@web2=25"]
+    printed = ["web1: counted 10", "web2: counted 25"]
+    expect("merged", merge("web1.snapshots", "web2.snapshots"), (0, "".join(line + "\n" for line in printed + lines), ""))
+    status, text, missing = merge("web1.snapshots", "gone.snapshots")
+    expect("a missing one", (status, text.splitlines()[1], missing),
+           (1, "n=110", "gone: all of its values are missing: gone.snapshots: cannot open: No such file or directory\n"))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--djstap", required=True)
     djstap = os.path.abspath(parser.parse_args().djstap)
-    for check in (all_at_once, failures):
+    for check in (all_at_once, failures, merged):
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
             check(djstap)

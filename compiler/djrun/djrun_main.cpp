@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // djrun: runs a module that djstap built, on machines without a compiler.
+#include "fleet/recordings.h"
 #include "session/module_file.h"
 #include "session/recorder.h"
 #include "session/session.h"
@@ -138,7 +139,7 @@ int main(int argc, char** argv) {
     bool show = false, no_warnings = false, version = false;
     double seconds = 0;
     std::string attach, module, dump;
-    std::vector<std::string> parameters;
+    std::vector<std::string> parameters, recordings;
 
     CLI::App app("djrun loads a module that djstap built, prints its output and unloads it.",
                  "djrun");
@@ -157,6 +158,12 @@ int main(int argc, char** argv) {
                    "print the records of the module's buffers in a crash dump (an ELF core file)")
         ->type_name("VMCORE")
         ->group(group);
+    app.add_option(
+           "--merge", recordings,
+           "print the globals of one script that ran on several machines as one: HOST.snapshots "
+           "of each, which --output=snapshots wrote")
+        ->type_name("FILE")
+        ->group(group);
     app.set_help_flag("-h,--help", "print this help")->group(group);
     app.add_flag("-V,--version", version, "print the version")->group(group);
     app.add_option("module", module, "file of the module to load")->type_name("MODULE.ko");
@@ -172,6 +179,14 @@ int main(int argc, char** argv) {
     if (version) {
         std::printf("djrun %s\n", DJSTAP_VERSION);
         return 0;
+    }
+    if (!recordings.empty()) {
+        if (!module.empty() || !attach.empty())
+            return report({"--merge takes only files of --output=snapshots", ""});
+        const fleet::MergedRecordings merged = fleet::merge_recordings(recordings);
+        std::fputs(merged.text.c_str(), stdout);
+        std::fputs(merged.missing.c_str(), stderr);
+        return merged.missing.empty() ? 0 : 1;
     }
     if (module.empty() == attach.empty()) {
         std::fprintf(stderr, "djrun: %s\n  hint: djrun --help lists the options\n",

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fleet/merge.h"
+
+#include "include/statistic.h"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+namespace djstap::fleet {
+namespace {
+
+constexpr uint32_t hosts = 5;
+
+// What handlers do, on one machine: the reference that merging has to equal.
+class Script {
+  public:
+    void hit(const std::string& program, int64_t size) {
+        calls_++;
+        by_program_[program] += size;
+        add(sizes_, size);
+        add(sizes_of_[program], size);
+        last_ = program;
+    }
+
+    static DescriptionFrame description() {
+        DescriptionFrame frame;
+        frame.globals = {{"calls", "number", 0, false, "", true, 10},
+                         {"by_program", "number", 1, false, "", true, 0},
+                         {"sizes", "statistic", 0, true, "", false, 0},
+                         {"sizes_of", "statistic", 1, true, "", false, 0},
+                         {"last", "text", 0, false, "", false, 0}};
+        return frame;
+    }
+
+    GlobalsFrame frame() const {
+        GlobalsFrame frame;
+        const HistogramShape shape{DJS_HISTOGRAM_LINEAR, buckets, 0, 40, 10};
+        GlobalElement calls;
+        calls.numbers[0] = calls_;
+        calls.has = 1;
+        frame.globals.push_back({0, {}, {calls}});
+        frame.globals.push_back({1, {}, {}});
+        for (const auto& [program, bytes] : by_program_) {
+            GlobalElement element;
+            element.keys = keys(program);
+            element.numbers[0] = bytes;
+            element.has = 1;
+            frame.globals.back().elements.push_back(element);
+        }
+        if (sizes_.numbers[0])
+            frame.globals.push_back({2, shape, {sizes_}});
+        frame.globals.push_back({3, shape, {}});
+        for (const auto& [program, statistic] : sizes_of_) {
+            frame.globals.back().elements.push_back(statistic);
+            frame.globals.back().elements.back().keys = keys(program);
+        }
+        GlobalElement last;
+        last.text = last_;
+        frame.globals.push_back({4, {}, {last}});
+        return frame;
+    }
+
+    static std::string keys(const std::string& program) {
+        ElementKeys keys;
+        keys.add(program);
+        return keys.bytes();
+    }
+
+  private:
+    static constexpr uint32_t buckets = 7; // below 0, five of 10, from 50 on
+
+    // By the runtime's own definition of a statistic.
+    static void add(GlobalElement& to, int64_t value) {
+        auto& numbers = to.numbers;
+        const bool first = numbers[GlobalElement::Count]++ == 0;
+        numbers[GlobalElement::Sum] += value;
+        numbers[GlobalElement::Min] = first ? value : std::min(numbers[GlobalElement::Min], value);
+        numbers[GlobalElement::Max] = first ? value : std::max(numbers[GlobalElement::Max], value);
+        numbers[GlobalElement::Average] =
+            numbers[GlobalElement::Sum] / numbers[GlobalElement::Count];
+        to.has = 5;
+        to.buckets.resize(buckets);
+        to.buckets[value < 0 ? 0 : std::min<int64_t>(value / 10 + 1, buckets - 1)]++;
+    }
+
+    int64_t calls_ = 10;
+    std::map<std::string, int64_t> by_program_;
+    GlobalElement sizes_;
+    std::map<std::string, GlobalElement> sizes_of_;
+    std::string last_;
+};
+
+std::string host(uint32_t number) {
+    return "web" + std::to_string(number);
+}
+
+// The text without the values that belong to single machines.
+std::string sums(const Merge& merge) {
+    auto globals = merge.globals();
+    for (MergedGlobal& global : globals)
+        global.by_host.clear();
+    return text_of(globals);
+}
+
+TEST(Merge, IsWhatOneScriptHadCounted) {
+    for (uint32_t seed = 0; seed < 20; seed++) {
+        std::mt19937_64 random(seed);
+        Script all;
+        std::vector<Script> each(hosts);
+        for (uint32_t hit = 0; hit < 200 * seed; hit++) {
+            const std::string program = std::to_string(random() % 30);
+            const int64_t size = static_cast<int64_t>(random() % 100) - 30;
+            all.hit(program, size);
+            // The last one sees nothing.
+            each[random() % (hosts - 1)].hit(program, size);
+        }
+        Merge one, merged;
+        one.take("all", Script::description());
+        one.take("all", all.frame());
+        for (uint32_t i = 0; i < hosts; i++) {
+            merged.take(host(i), Script::description());
+            merged.take(host(i), each[i].frame());
+            merged.take(host(i), EndFrame{});
+            merged.end(host(i), "");
+        }
+        EXPECT_EQ(sums(merged), sums(one)) << seed;
+        EXPECT_EQ(text_of(merged.missing()), "");
+    }
+}
+
+TEST(Merge, ASnapshotReplacesTheFormerOneOfItsHost) {
+    Script a, b;
+    Merge merge;
+    for (const char* name : {"a", "b"})
+        merge.take(name, Script::description());
+    a.hit("x", 1);
+    merge.take("a", a.frame());
+    b.hit("x", 2);
+    merge.take("b", b.frame());
+    a.hit("x", 4);
+    merge.take("a", a.frame());
+    EXPECT_EQ(merge.globals()[0].elements[0].numbers[0], 13); // 10 before the first hit
+    EXPECT_EQ(merge.globals()[1].elements[0].numbers[0], 7);
+}
+
+TEST(Merge, PrintsWhatHasNoSumByHost) {
+    Script a, b;
+    a.hit("cat", 5);
+    b.hit("ls", 47);
+    b.hit("ls", -1);
+    Merge merge;
+    for (const auto& [name, script] : {std::pair{"a", &a}, std::pair{"b", &b}}) {
+        merge.take(name, Script::description());
+        merge.take(name, script->frame());
+    }
+    EXPECT_EQ(text_of(merge.globals()),
+              "calls=13\n"
+              "by_program[\"ls\"]=46\n"
+              "by_program[\"cat\"]=5\n"
+              "sizes @count=3 @min=-1 @max=47 @sum=51 @avg=17\n"
+              "  <=-1: 1\n"
+              "  0..9: 1\n"
+              "  10..19: 0\n"
+              "  20..29: 0\n"
+              "  30..39: 0\n"
+              "  40..49: 1\n"
+              "sizes_of[\"ls\"] @count=2 @min=-1 @max=47 @sum=46 @avg=23\n"
+              "  <=-1: 1\n"
+              "  0..9: 0\n"
+              "  10..19: 0\n"
+              "  20..29: 0\n"
+              "  30..39: 0\n"
+              "  40..49: 1\n"
+              "sizes_of[\"cat\"] @count=1 @min=5 @max=5 @sum=5 @avg=5\n"
+              "  0..9: 1\n"
+              "last@a=\"cat\"\n"
+              "last@b=\"ls\"\n");
+}
+
+TEST(Merge, NamesEveryHostOfWhichSomethingIsMissing) {
+    Script script;
+    script.hit("x", 1);
+    Merge merge;
+    for (const char* name : {"good", "down", "died", "silent", "lossy", "other", "failed"})
+        merge.expect(name);
+    for (const char* name : {"good", "died", "lossy"}) {
+        merge.take(name, Script::description());
+        GlobalsFrame frame = script.frame();
+        frame.incomplete = name == std::string("lossy");
+        frame.counts.lost_records = frame.incomplete ? 1 : 0;
+        merge.take(name, std::move(frame));
+    }
+    for (const char* name : {"good", "lossy"}) {
+        merge.take(name, EndFrame{});
+        merge.end(name, "");
+    }
+    merge.end("down", "ssh: connection refused");
+    merge.end("died", "connection lost");
+    DescriptionFrame others = Script::description();
+    others.globals[0].name = "something";
+    merge.take("other", others);
+    merge.take("other", script.frame());
+    merge.take("failed", MessageFrame{true, "division by zero", "x.stp:1:2"});
+    merge.end("failed", "status 1");
+    EXPECT_EQ(text_of(merge.missing()),
+              "down: all of its values are missing: ssh: connection refused\n"
+              "died: what it counted after its last snapshot is missing: connection lost\n"
+              "silent: all of its values are missing\n"
+              "lossy: elements may be missing: records were lost\n"
+              "lossy: 1 record was lost\n"
+              "other: all of its values are missing: its script has other globals\n"
+              "failed: all of its values are missing: division by zero near x.stp:1:2\n");
+    // What is there is right: one hit on each of three machines.
+    EXPECT_EQ(merge.globals()[0].elements[0].numbers[0], 13);
+}
+
+TEST(Merge, PrintsAreInTheOrderOfTime) {
+    Merge merge;
+    merge.take("a", PrintedFrame{30, "a30"});
+    merge.take("b", PrintedFrame{20, "b20"});
+    merge.take("a", PrintedFrame{40, "a40"});
+    merge.take("b", PrintedFrame{30, "b30"});
+    std::string order;
+    for (const auto& [name, printed] : merge.take_printed())
+        order += printed.text + " ";
+    EXPECT_EQ(order, "b20 a30 b30 a40 ");
+    EXPECT_TRUE(merge.take_printed().empty());
+}
+
+} // namespace
+} // namespace djstap::fleet

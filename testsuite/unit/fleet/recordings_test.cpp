@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fleet/recordings.h"
+
+#include "session/snapshot_frames.h"
+#include "system/file.h"
+#include "system/temporary.h"
+
+#include <gtest/gtest.h>
+
+namespace djstap::fleet {
+namespace {
+
+class Recordings : public testing::Test {
+  protected:
+    // What a machine wrote: a number and, unless `bytes` are cut off, the end.
+    std::string write(const std::string& name, int64_t count, size_t cut = 0) {
+        DescriptionFrame description;
+        description.globals = {{"n", "number", 0, false, "", true, 0}};
+        GlobalElement element;
+        element.numbers[0] = count;
+        element.has = 1;
+        GlobalsFrame globals;
+        globals.globals = {{0, {}, {element}}};
+        std::string bytes;
+        put_frame(bytes, description);
+        put_frame(bytes, PrintedFrame{static_cast<uint64_t>(count), "printed"});
+        put_frame(bytes, globals);
+        put_frame(bytes, EndFrame{});
+        const std::string path = folder_.file(name + ".snapshots");
+        EXPECT_TRUE(write_file(path, bytes.substr(0, bytes.size() - cut)));
+        return path;
+    }
+
+    TemporaryFolder folder_ = std::move(*TemporaryFolder::create_in_memory());
+};
+
+TEST_F(Recordings, AreMerged) {
+    const auto merged = merge_recordings({write("web1", 5), write("web2", 3)});
+    EXPECT_EQ(merged.text, "web2: printed\nweb1: printed\nn=8\n");
+    EXPECT_EQ(merged.missing, "");
+}
+
+TEST_F(Recordings, WhatIsMissingIsNamed) {
+    const std::string cut = write("cut", 5, 1), none = folder_.file("none.snapshots");
+    const auto merged = merge_recordings({cut, write("whole", 3), none});
+    EXPECT_EQ(merged.text, "whole: printed\ncut: printed\nn=8\n");
+    EXPECT_EQ(merged.missing, "cut: what it counted after its last snapshot is missing: " + cut +
+                                  ": the last frame is incomplete\n"
+                                  "none: all of its values are missing: " +
+                                  none + ": cannot open: No such file or directory\n");
+}
+
+} // namespace
+} // namespace djstap::fleet
