@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The Debian packages that scripts/package makes: djstap, djrun and djstap-dev.
+# The Debian packages that scripts/package makes: djstap, djrun, djstap-dev and, with the libraries of Performance Co-Pilot, djstap-pmda.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME djstap)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_COMPONENTS_ALL djstap djrun djstap-dev)
+set(packages djstap djrun djstap-dev)
+if(TARGET pmdadjstap)
+  list(APPEND packages djstap-pmda)
+endif()
+set(CPACK_COMPONENTS_ALL ${packages})
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${DJSTAP_PACKAGE_RELEASE})
@@ -42,8 +46,17 @@ set(CPACK_COMPONENT_DJSTAP-DEV_DESCRIPTION "headers for kernel modules with stat
  djstap/marker.h defines static markers in the source of a module;
  djstap/djprobe.h attaches djprobes from a module without a script.")
 
+set(CPACK_DEBIAN_DJSTAP-PMDA_PACKAGE_NAME djstap-pmda)
+set(CPACK_DEBIAN_DJSTAP-PMDA_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_DJSTAP-PMDA_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_DJSTAP-PMDA_PACKAGE_DEPENDS "djrun (= ${PROJECT_VERSION}-${DJSTAP_PACKAGE_RELEASE}), pcp")
+set(CPACK_DEBIAN_DJSTAP-PMDA_PACKAGE_RECOMMENDS "djstap")
+set(CPACK_COMPONENT_DJSTAP-PMDA_DESCRIPTION "agent of Performance Co-Pilot for djstap's scripts
+ pmdadjstap runs the scripts and modules of /etc/djstap/scripts and publishes
+ their globals as metrics. A dashboard for Grafana is included.")
+
 if(DJSTAP_DEBIAN_DOCUMENTS)
-  foreach(package djstap djrun djstap-dev)
+  foreach(package ${packages})
     install(CODE "
       set(PACKAGE ${package})
       set(VERSION ${PROJECT_VERSION}-${DJSTAP_PACKAGE_RELEASE})

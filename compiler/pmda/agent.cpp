@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "pmda/agent.h"
+
+#include "session/module_loader.h"
+#include "system/file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <poll.h>
+#include <set>
+
+namespace djstap::pmda {
+
+namespace {
+
+constexpr auto between_looks = std::chrono::seconds(2); // at the folder
+
+std::string running_build_id() {
+    const auto notes = read_file("/sys/kernel/notes");
+    return notes ? build_id_of_notes(*notes) : "";
+}
+
+class Agent {
+  public:
+    Agent(pmdaInterface& dispatch, const AgentOptions& options)
+        : dispatch_(dispatch), options_(options),
+          metrics_(dispatch.domain, options.version, running_release(), running_build_id()) {}
+
+    int run();
+    Metrics& metrics() { return metrics_; }
+    void publish(pmdaExt& extension) { metrics_.publish(extension); }
+
+  private:
+    void show_recorded();
+    void look();
+    void start(ScriptRun& run);
+    void take(const std::string& script, SnapshotFrame frame);
+    void read(ScriptRun& run);
+    void end(ScriptRun& run, bool damaged);
+    void say(const std::string& script, const std::string& message);
+
+    pmdaInterface& dispatch_;
+    const AgentOptions& options_;
+    Metrics metrics_;
+    std::vector<std::unique_ptr<ScriptRun>> runs_;
+    std::string folder_problem_;
+};
+
+// libpcp_pmda's callbacks receive no pointer of ours.
+Agent* the_agent = nullptr;
+
+void Agent::say(const std::string& script, const std::string& message) {
+    ScriptStatus& status = metrics_.script(script);
+    if (status.message == message)
+        return;
+    status.message = message;
+    pmNotifyErr(LOG_WARNING, "%s: %s", script.c_str(), message.c_str());
+}
+
+void Agent::show_recorded() {
+    for (const std::string& path : options_.recorded) {
+        const std::string name = std::filesystem::path(path).stem().string();
+        auto frames = read_frames(path);
+        if (!frames) {
+            metrics_.script(name).state = "failed";
+            say(name, frames.failure().message);
+            continue;
+        }
+        metrics_.script(name).state = "ended";
+        for (SnapshotFrame& frame : *frames)
+            take(name, std::move(frame));
+    }
+}
+
+void Agent::take(const std::string& script, SnapshotFrame frame) {
+    if (const auto* description = std::get_if<DescriptionFrame>(&frame)) {
+        metrics_.describe(script, *description);
+    } else if (auto* globals = std::get_if<GlobalsFrame>(&frame)) {
+        metrics_.show(script, std::move(*globals));
+    } else if (const auto* message = std::get_if<MessageFrame>(&frame)) {
+        say(script, message->text + (message->place.empty() ? "" : " near " + message->place));
+    } else if (const auto* end = std::get_if<EndFrame>(&frame)) {
+        metrics_.script(script).counts = end->counts;
+    }
+}
+
+// Starts and ends what has come to the folder, has gone or was changed.
+void Agent::look() {
+    auto found = find_scripts(options_.folder);
+    if (!found) {
+        if (folder_problem_ != found.failure().message)
+            pmNotifyErr(LOG_ERR, "%s", found.failure().message.c_str());
+        folder_problem_ = found.failure().message;
+        return;
+    }
+    folder_problem_.clear();
+    std::set<std::string> present;
+    for (const ScriptFile& file : *found)
+        present.insert(file.name);
+    std::erase_if(runs_, [&](const auto& run) {
+        if (present.contains(run->file().name))
+            return false;
+        metrics_.remove(run->file().name);
+        return true;
+    });
+    for (ScriptFile& file : *found) {
+        const auto known = std::ranges::find_if(
+            runs_, [&](const auto& run) { return run->file().name == file.name; });
+        const bool same = known != runs_.end() && (*known)->file().path == file.path &&
+                          (*known)->file().changed_ns == file.changed_ns &&
+                          (*known)->file().refusal == file.refusal;
+        if (same)
+            continue;
+        if (known != runs_.end())
+            runs_.erase(known);
+        metrics_.forget_values(file.name);
+        ScriptStatus& status = metrics_.script(file.name);
+        status.state = file.refusal.empty() ? "waiting" : "refused";
+        if (!file.refusal.empty())
+            say(file.name, "refused: " + file.refusal);
+        runs_.push_back(std::make_unique<ScriptRun>(std::move(file), options_.programs));
+    }
+    for (auto& run : runs_)
+        start(*run);
+}
+
+void Agent::start(ScriptRun& run) {
+    bool started = false;
+    const std::string& name = run.file().name;
+    const Status begun = run.start(Clock::now(), started);
+    if (!begun) {
+        metrics_.script(name).state = "failed";
+        say(name, begun.failure().message);
+    }
+    if (!started)
+        return;
+    metrics_.script(name).state = "running";
+    metrics_.script(name).starts++;
+}
+
+void Agent::end(ScriptRun& run, bool damaged) {
+    const std::string& name = run.file().name;
+    const bool over = run.finish() && !damaged;
+    // What it showed last stays visible if it ended as it should.
+    if (!over)
+        metrics_.forget_values(name);
+    metrics_.script(name).state = over ? "ended" : "failed";
+}
+
+void Agent::read(ScriptRun& run) {
+    const std::string& name = run.file().name;
+    if (run.errors_descriptor() >= 0)
+        if (const auto line = run.read_errors())
+            say(name, *line);
+    if (run.descriptor() >= 0 &&
+        !run.read([&](SnapshotFrame frame) { take(name, std::move(frame)); }))
+        end(run, false);
+}
+
+int Agent::run() {
+    show_recorded();
+    auto next_look = Clock::time_point();
+    while (true) {
+        if (options_.recorded.empty() && Clock::now() >= next_look) {
+            look();
+            next_look = Clock::now() + between_looks;
+        }
+        std::vector<pollfd> wanted{{__pmdaInFd(&dispatch_), POLLIN, 0}};
+        for (const auto& run : runs_)
+            for (const int descriptor : {run->descriptor(), run->errors_descriptor()})
+                if (descriptor >= 0)
+                    wanted.push_back({descriptor, POLLIN, 0});
+        const int wait_ms = static_cast<int>(
+            std::chrono::duration_cast<std::chrono::milliseconds>(between_looks).count());
+        if (poll(wanted.data(), wanted.size(), wait_ms) < 0)
+            continue;
+        for (auto& run : runs_)
+            read(*run);
+        if (!wanted.front().revents)
+            continue;
+        metrics_.publish(*dispatch_.version.any.ext);
+        if (__pmdaMainPDU(&dispatch_) < 0)
+            return 0; // pmcd is gone: what was started ends with this process
+    }
+}
+
+int fetch(int count, pmID* ids, pmResult** result, pmdaExt* extension) {
+    *result = the_agent->metrics().fetch({ids, static_cast<size_t>(count)}, extension->e_prof);
+    return 0;
+}
+
+int id_of(const char* name, pmID* id, pmdaExt*) {
+    return pmdaTreePMID(the_agent->metrics().names(), name, id);
+}
+
+int names_of(pmID id, char*** names, pmdaExt*) {
+    return pmdaTreeName(the_agent->metrics().names(), id, names);
+}
+
+int children_of(const char* name, int traverse, char*** children, int** status, pmdaExt*) {
+    return pmdaTreeChildren(the_agent->metrics().names(), name, traverse, children, status);
+}
+
+int text_of(int id, int kind, char** text, pmdaExt* extension) {
+    if (kind & PM_TEXT_PMID)
+        if (const auto help =
+                the_agent->metrics().help(static_cast<pmID>(id), (kind & PM_TEXT_ONELINE) != 0)) {
+            *text = strdup(help->c_str());
+            return *text ? 0 : -ENOMEM;
+        }
+    return pmdaText(id, kind, text, extension);
+}
+
+} // namespace
+
+int run_agent(pmdaInterface& dispatch, const AgentOptions& options) {
+    Agent agent(dispatch, options);
+    the_agent = &agent;
+    auto& version = dispatch.version.four;
+    version.fetch = fetch;
+    version.pmid = id_of;
+    version.name = names_of;
+    version.children = children_of;
+    version.text = text_of;
+    pmdaSetResultCallBack(&dispatch, [](pmResult*) {});
+    pmdaInit(&dispatch, nullptr, 0, nullptr, 0);
+    pmdaConnect(&dispatch);
+    if (dispatch.status)
+        return 1;
+    agent.publish(*dispatch.version.any.ext);
+    const int status = agent.run();
+    the_agent = nullptr;
+    return status;
+}
+
+} // namespace djstap::pmda

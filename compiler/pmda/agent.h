@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// pmdadjstap: runs scripts, and answers pmcd's requests for their metrics.
+#pragma once
+#include "pmda/metrics.h"
+#include "pmda/runs.h"
+
+#include <string>
+#include <vector>
+
+namespace djstap::pmda {
+
+struct AgentOptions {
+    std::string folder = "/etc/djstap/scripts"; // of the scripts
+    std::vector<std::string> recorded;          // files of --output=snapshots, instead of scripts
+    Programs programs;
+    std::string version;
+};
+
+// Answers requests until pmcd closes the connection. `dispatch` is connected. Returns an exit
+// status.
+int run_agent(pmdaInterface& dispatch, const AgentOptions& options);
+
+} // namespace djstap::pmda

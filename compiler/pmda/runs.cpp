@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "pmda/runs.h"
+
+#include "system/file.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+
+namespace djstap::pmda {
+
+namespace {
+
+constexpr std::chrono::seconds longest_pause{60};
+constexpr size_t piece = 256 * 1024;
+
+} // namespace
+
+// No shell is involved: the words are the arguments.
+Status ScriptRun::start(Clock::time_point now, bool& started) {
+    started = false;
+    if (process_.running() || is_over_ || now < next_start_ || !file_.refusal.empty())
+        return Done{};
+    next_start_ = now + pause_;
+    pause_ = std::min(2 * pause_, longest_pause);
+    auto output = Pipe::open(), errors = Pipe::open();
+    if (!output || !errors)
+        return Failure{std::string("no pipe: ") + strerror(errno), ""};
+    fcntl(output->reader.get(), F_SETFL, O_NONBLOCK);
+    fcntl(errors->reader.get(), F_SETFL, O_NONBLOCK);
+    ProcessOptions options;
+    options.input = ProcessOptions::none;
+    options.output = output->writer.get();
+    options.errors = errors->writer.get();
+    options.bound = true;
+    const std::string& program = file_.is_module ? programs_.djrun : programs_.djstap;
+    auto process = Process::start({program, "--output=snapshots", file_.path}, options);
+    if (!process)
+        return process.failure();
+    process_ = std::move(*process);
+    output_ = std::move(output->reader);
+    errors_ = std::move(errors->reader);
+    frames_ = {};
+    error_text_.clear();
+    started = true;
+    return Done{};
+}
+
+bool ScriptRun::read(const std::function<void(SnapshotFrame)>& take) {
+    std::string bytes(piece, '\0');
+    while (true) {
+        const ssize_t size = read_some(output_.get(), bytes.data(), bytes.size());
+        if (size < 0 && errno == EAGAIN)
+            return true;
+        if (size <= 0)
+            return false;
+        frames_.add(std::string_view(bytes).substr(0, static_cast<size_t>(size)));
+        while (true) {
+            auto frame = frames_.next();
+            if (!frame)
+                return false;
+            if (!*frame)
+                break;
+            if (std::holds_alternative<GlobalsFrame>(**frame))
+                pause_ = std::chrono::seconds(1); // it works
+            take(std::move(**frame));
+        }
+    }
+}
+
+std::optional<std::string> ScriptRun::read_errors() {
+    constexpr size_t longest_line = 4096;
+    std::array<char, longest_line> bytes{};
+    const ssize_t size = read_some(errors_.get(), bytes.data(), bytes.size());
+    if (size < 0 && errno == EAGAIN)
+        return std::nullopt;
+    if (size <= 0) {
+        errors_.reset();
+        return std::nullopt;
+    }
+    error_text_.append(bytes.data(), static_cast<size_t>(size));
+    const size_t end = error_text_.rfind('\n');
+    if (end == std::string::npos)
+        return std::nullopt;
+    const std::string lines = error_text_.substr(0, end);
+    error_text_.erase(0, end + 1);
+    // The first line of a diagnostic says what is wrong; the others where and what to do.
+    for (size_t begin = 0; begin < lines.size();) {
+        const size_t stop = std::min(lines.find('\n', begin), lines.size());
+        const std::string line = lines.substr(begin, stop - begin);
+        if (line.find("error") != std::string::npos || line.find("ERROR") != std::string::npos)
+            return line;
+        begin = stop + 1;
+    }
+    return lines.substr(lines.rfind('\n') + 1);
+}
+
+bool ScriptRun::finish() {
+    output_.reset();
+    errors_.reset();
+    if (!process_.running())
+        return is_over_;
+    const int status = exit_status(process_.wait());
+    is_over_ = status == 0;
+    return is_over_;
+}
+
+ScriptRun::~ScriptRun() {
+    if (!process_.running())
+        return;
+    output_.reset();
+    ::kill(process_.pid(), SIGTERM);
+    constexpr int patience_ms = 5000;
+    pollfd ended{process_.descriptor(), POLLIN, 0};
+    if (poll(&ended, 1, patience_ms) > 0)
+        process_.wait();
+}
+
+} // namespace djstap::pmda
