@@ -38,13 +38,18 @@ class Agent {
     void start(ScriptRun& run);
     void take(const std::string& script, SnapshotFrame frame);
     void read(ScriptRun& run);
-    void end(ScriptRun& run, bool damaged);
+    void end(ScriptRun& run, ScriptRun::End how);
+    void stop(std::unique_ptr<ScriptRun> run);
+    bool is_ending(const std::string& script) const;
+    std::vector<pollfd> what_wakes() const;
     void say(const std::string& script, const std::string& message);
 
     pmdaInterface& dispatch_;
     const AgentOptions& options_;
     Metrics metrics_;
     std::vector<std::unique_ptr<ScriptRun>> runs_;
+    // Whose files have gone or changed: they end in their own time, while pmcd is answered.
+    std::vector<std::unique_ptr<ScriptRun>> ending_;
     std::string folder_problem_;
 };
 
@@ -99,12 +104,13 @@ void Agent::look() {
     std::set<std::string> present;
     for (const ScriptFile& file : *found)
         present.insert(file.name);
-    std::erase_if(runs_, [&](const auto& run) {
+    for (auto& run : runs_) {
         if (present.contains(run->file().name))
-            return false;
+            continue;
         metrics_.remove(run->file().name);
-        return true;
-    });
+        stop(std::move(run));
+    }
+    std::erase(runs_, nullptr);
     for (ScriptFile& file : *found) {
         const auto known = std::ranges::find_if(
             runs_, [&](const auto& run) { return run->file().name == file.name; });
@@ -113,8 +119,10 @@ void Agent::look() {
                           (*known)->file().refusal == file.refusal;
         if (same)
             continue;
-        if (known != runs_.end())
+        if (known != runs_.end()) {
+            stop(std::move(*known));
             runs_.erase(known);
+        }
         metrics_.forget_values(file.name);
         ScriptStatus& status = metrics_.script(file.name);
         status.state = file.refusal.empty() ? "waiting" : "refused";
@@ -123,7 +131,20 @@ void Agent::look() {
         runs_.push_back(std::make_unique<ScriptRun>(std::move(file), options_.programs));
     }
     for (auto& run : runs_)
-        start(*run);
+        if (!is_ending(run->file().name))
+            start(*run);
+}
+
+void Agent::stop(std::unique_ptr<ScriptRun> run) {
+    run->stop();
+    if (run->running())
+        ending_.push_back(std::move(run));
+}
+
+// A module of the same name cannot be loaded before it has gone.
+bool Agent::is_ending(const std::string& script) const {
+    return std::ranges::any_of(ending_,
+                               [&](const auto& run) { return run->file().name == script; });
 }
 
 void Agent::start(ScriptRun& run) {
@@ -140,9 +161,9 @@ void Agent::start(ScriptRun& run) {
     metrics_.script(name).starts++;
 }
 
-void Agent::end(ScriptRun& run, bool damaged) {
+void Agent::end(ScriptRun& run, ScriptRun::End how) {
     const std::string& name = run.file().name;
-    const bool over = run.finish() && !damaged;
+    const bool over = how == ScriptRun::End::Script;
     // What it showed last stays visible if it ended as it should.
     if (!over)
         metrics_.forget_values(name);
@@ -154,9 +175,29 @@ void Agent::read(ScriptRun& run) {
     if (run.errors_descriptor() >= 0)
         if (const auto line = run.read_errors())
             say(name, *line);
-    if (run.descriptor() >= 0 &&
-        !run.read([&](SnapshotFrame frame) { take(name, std::move(frame)); }))
-        end(run, false);
+    if (run.descriptor() >= 0)
+        run.read([&](SnapshotFrame frame) { take(name, std::move(frame)); });
+    if (const auto how = run.ended())
+        end(run, *how);
+}
+
+// pmcd's requests, and what scripts say and how they end.
+std::vector<pollfd> Agent::what_wakes() const {
+    std::vector<pollfd> wanted{{__pmdaInFd(&dispatch_), POLLIN, 0}};
+    const auto add = [&wanted](int descriptor) {
+        if (descriptor >= 0)
+            wanted.push_back({descriptor, POLLIN, 0});
+    };
+    for (const auto& run : runs_) {
+        add(run->descriptor());
+        add(run->errors_descriptor());
+        // Its end counts once its output has been read.
+        if (run->descriptor() < 0)
+            add(run->end_descriptor());
+    }
+    for (const auto& run : ending_)
+        add(run->end_descriptor());
+    return wanted;
 }
 
 int Agent::run() {
@@ -167,17 +208,14 @@ int Agent::run() {
             look();
             next_look = Clock::now() + between_looks;
         }
-        std::vector<pollfd> wanted{{__pmdaInFd(&dispatch_), POLLIN, 0}};
-        for (const auto& run : runs_)
-            for (const int descriptor : {run->descriptor(), run->errors_descriptor()})
-                if (descriptor >= 0)
-                    wanted.push_back({descriptor, POLLIN, 0});
+        std::vector<pollfd> wanted = what_wakes();
         const int wait_ms = static_cast<int>(
             std::chrono::duration_cast<std::chrono::milliseconds>(between_looks).count());
         if (poll(wanted.data(), wanted.size(), wait_ms) < 0)
             continue;
         for (auto& run : runs_)
             read(*run);
+        std::erase_if(ending_, [](const auto& run) { return run->ended().has_value(); });
         if (!wanted.front().revents)
             continue;
         metrics_.publish(*dispatch_.version.any.ext);

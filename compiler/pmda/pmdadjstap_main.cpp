@@ -14,6 +14,7 @@ constexpr int domain = 444;
 // pmdaGetOptions() takes those of every agent.
 pmLongOptions long_options[] = {
     PMDA_OPTIONS_HEADER("Options"),
+    PMOPT_HELP,
     PMDAOPT_DEBUG,
     PMDAOPT_DOMAIN,
     PMDAOPT_LOGFILE,

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
-#include <poll.h>
 
 namespace djstap::pmda {
 
@@ -44,24 +43,28 @@ Status ScriptRun::start(Clock::time_point now, bool& started) {
     output_ = std::move(output->reader);
     errors_ = std::move(errors->reader);
     frames_ = {};
+    is_damaged_ = false;
     error_text_.clear();
     started = true;
     return Done{};
 }
 
-bool ScriptRun::read(const std::function<void(SnapshotFrame)>& take) {
+void ScriptRun::read(const std::function<void(SnapshotFrame)>& take) {
     std::string bytes(piece, '\0');
     while (true) {
         const ssize_t size = read_some(output_.get(), bytes.data(), bytes.size());
         if (size < 0 && errno == EAGAIN)
-            return true;
+            return;
         if (size <= 0)
-            return false;
+            return output_.reset();
         frames_.add(std::string_view(bytes).substr(0, static_cast<size_t>(size)));
         while (true) {
             auto frame = frames_.next();
-            if (!frame)
-                return false;
+            if (!frame) {
+                // The process ends when nobody reads what it writes.
+                is_damaged_ = true;
+                return output_.reset();
+            }
             if (!*frame)
                 break;
             if (std::holds_alternative<GlobalsFrame>(**frame))
@@ -98,25 +101,21 @@ std::optional<std::string> ScriptRun::read_errors() {
     return lines.substr(lines.rfind('\n') + 1);
 }
 
-bool ScriptRun::finish() {
+void ScriptRun::stop() {
     output_.reset();
     errors_.reset();
-    if (!process_.running())
-        return is_over_;
-    const int status = exit_status(process_.wait());
-    is_over_ = status == 0;
-    return is_over_;
+    if (process_.running())
+        ::kill(process_.pid(), SIGTERM);
 }
 
-ScriptRun::~ScriptRun() {
-    if (!process_.running())
-        return;
-    output_.reset();
-    ::kill(process_.pid(), SIGTERM);
-    constexpr int patience_ms = 5000;
-    pollfd ended{process_.descriptor(), POLLIN, 0};
-    if (poll(&ended, 1, patience_ms) > 0)
-        process_.wait();
+std::optional<ScriptRun::End> ScriptRun::ended() {
+    if (output_ || !process_.running())
+        return std::nullopt;
+    const auto status = process_.poll_status();
+    if (!status)
+        return std::nullopt;
+    is_over_ = exit_status(*status) == 0 && !is_damaged_;
+    return is_over_ ? End::Script : End::Failure;
 }
 
 } // namespace djstap::pmda

@@ -25,10 +25,6 @@ class ScriptRun {
   public:
     ScriptRun(ScriptFile file, const Programs& programs)
         : file_(std::move(file)), programs_(programs) {}
-    ScriptRun(ScriptRun&&) = default;
-    ScriptRun& operator=(ScriptRun&&) = delete;
-    // Ends the process, and waits until it has detached everything.
-    ~ScriptRun();
 
     const ScriptFile& file() const { return file_; }
     bool running() const { return process_.running(); }
@@ -39,13 +35,17 @@ class ScriptRun {
     int descriptor() const { return output_.get(); }
     // What it writes to standard error.
     int errors_descriptor() const { return errors_.get(); }
-    // Reads what there is, and passes each frame on. Returns false if the process has ended, or
-    // what it writes is damaged.
-    bool read(const std::function<void(SnapshotFrame)>& take);
+    // Becomes readable when the process has ended; -1: it does not run.
+    int end_descriptor() const { return process_.running() ? process_.descriptor() : -1; }
+    // Reads what there is, and passes each frame on.
+    void read(const std::function<void(SnapshotFrame)>& take);
     // The same for standard error: returns the last line, if there is a new one.
     std::optional<std::string> read_errors();
-    // Waits for the end. Returns whether the script ended by itself, and is not to run again.
-    bool finish();
+    // Asks the process to end, without waiting: it still has to detach its probes.
+    void stop();
+    // How the process has ended; nothing: it has not, or it has more to say. Asked once.
+    enum class End : uint8_t { Script, Failure };
+    std::optional<End> ended();
 
   private:
     ScriptFile file_;
@@ -56,7 +56,7 @@ class ScriptRun {
     std::string error_text_;
     Clock::time_point next_start_{};
     std::chrono::seconds pause_{1}; // before the next start after a failure
-    bool is_over_ = false;
+    bool is_over_ = false, is_damaged_ = false;
 };
 
 } // namespace djstap::pmda

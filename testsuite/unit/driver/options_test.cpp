@@ -227,11 +227,11 @@ TEST(Options, OutputsThatCannotBeAreRefused) {
     };
     EXPECT_EQ(told({"--output=perfeto:x", "s"}),
               "--output=perfeto:x: 'perfeto' is not one of text, json, csv, folded, svg, pprof, "
-              "perfetto, ctf, monitor\ndid you mean 'perfetto'?");
+              "perfetto, ctf, snapshots, monitor\ndid you mean 'perfetto'?");
     EXPECT_EQ(
         told({"--output=x.svg", "s"}),
         "--output=x.svg: 'x.svg' is not one of text, json, csv, folded, svg, pprof, perfetto, "
-        "ctf, monitor\nthe format comes first: --output=FORMAT:FILE");
+        "ctf, snapshots, monitor\nthe format comes first: --output=FORMAT:FILE");
     EXPECT_EQ(told({"--output=csv:", "s"}),
               "--output=csv:: the name of the file is missing\n--output=csv:FILE, or without the "
               "colon for standard output");
@@ -265,9 +265,20 @@ TEST(Options, TheMonitorNeedsItsValues) {
     EXPECT_EQ(accept({"-p4", "--output=monitor", "x"}).shown_every_ms, 1000);
     EXPECT_EQ(accept({"-p4", "--monitor", "x"}).script_file, "x");
     EXPECT_EQ(accept({"x"}).shown_every_ms, 0);
+    EXPECT_TRUE(options.shown_probes);
+    EXPECT_FALSE(options.shown_whole);
     for (const char* wrong : {"--monitor=0", "--monitor=x", "--monitor=-1", "--monitor=1s",
                               "--monitor=nan", "--monitor=1e9"})
         EXPECT_NE(reject({"-p4", wrong, "x"}).message.find("seconds"), std::string::npos) << wrong;
+}
+
+TEST(Options, SnapshotsNeedAllValues) {
+    const Options options = accept({"-p4", "--output=snapshots", "x"});
+    EXPECT_EQ(options.shown_every_ms, 1000);
+    EXPECT_TRUE(options.shown_whole);
+    EXPECT_FALSE(options.shown_probes);
+    EXPECT_EQ(reject({"-F", "--output=snapshots", "x"}).message,
+              "--output=snapshots shows a script while it runs, but -F leaves it loaded");
 }
 
 TEST(Options, ConflictsAreNamed) {
