@@ -105,25 +105,22 @@ def check_pmproxy(pmcd, name):
                            "-c", write(pmcd.path("pmproxy.conf"), "[pmproxy]\npcp.enabled = true\nhttp.enabled = true\nredis.enabled = false\n"),
                            "-s", pmcd.path("pmproxy.socket")], env=pmcd.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as proxy:
         try:
-            answer = []
-
-            def answers():
+            def page(metric):
+                # One at a time: Python does not read pages of several pieces as pmproxy 6.0 sends them.
                 try:
-                    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics?names={name}took&hostspec={pmcd.host}", timeout=60) as page:
-                        answer[:] = page.read().decode().splitlines()
+                    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics?names={metric}&hostspec={pmcd.host}", timeout=60) as answer:
+                        return answer.read().decode().splitlines()
                 except OSError:
-                    return False
-                return True
-            pmcd.until(answers, "pmproxy does not answer")
-            found = {}
-            for line in answer:
-                if line and not line.startswith("#"):
-                    labelled, number = line.rsplit(" ", 1)
-                    metric, labels = labelled.split("{", 1)
-                    instance = labels.split('instname="', 1)[1].split('"', 1)[0]
-                    found.setdefault(metric.replace("_", "."), {})[instance] = int(float(number))
+                    return None
+            pmcd.until(lambda: page(name + "took.count"), "pmproxy does not answer")
             for part in ("count", "min", "max", "sum", "average", "histogram"):
-                expect("OpenMetrics: " + part, found.get(f"{name}took.{part}".replace("_", ".")), pmcd.values(f"{name}took.{part}"))
+                metric, found = f"{name}took.{part}", {}
+                for line in page(metric):
+                    if line and not line.startswith("#"):
+                        labelled, number = line.rsplit(" ", 1)
+                        expect("OpenMetrics", labelled.split("{", 1)[0], metric.replace(".", "_"))
+                        found[labelled.split('instname="', 1)[1].split('"', 1)[0]] = int(float(number))
+                expect("OpenMetrics: " + part, found, pmcd.values(metric))
         finally:
             proxy.terminate()
 
