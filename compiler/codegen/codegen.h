@@ -71,6 +71,11 @@ struct CodegenKernel {
     // No kernel: the object is linked into a process (compiler/inprocess). It is
     // position-independent, and reaches the runtime through its linker's table.
     bool user_space = false;
+    // With user_space: it is linked into a probed program (compiler/injection), next to the
+    // runtime. Other handlers run at the same time, and trampolines are called by stubs that keep a
+    // number of bytes on the stack.
+    bool injected = false;
+    int64_t stub_bytes = 0;
     // Looks up a name of the runtime kit ("current_task", "task_struct.pid" …): {symbol, value}.
     std::function<std::optional<std::pair<std::string, int64_t>>(std::string_view)> offset;
 };

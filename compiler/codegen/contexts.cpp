@@ -153,9 +153,11 @@ class Finder {
     }
     RunContexts run_contexts(const Variant& variant, const Look& look) const {
         RunContexts contexts;
-        contexts.alone = script_.kernel.user_space || variant.kind == HandlerKind::Begin ||
+        const bool is_only = script_.kernel.user_space && !script_.kernel.injected;
+        contexts.alone = is_only || variant.kind == HandlerKind::Begin ||
                          variant.kind == HandlerKind::End || variant.kind == HandlerKind::Error;
-        contexts.task = !contexts.alone && look.walks_far && variant.has_only(DJS_RUNS_IN_TASK) &&
+        contexts.task = !contexts.alone && !script_.kernel.user_space && look.walks_far &&
+                        variant.has_only(DJS_RUNS_IN_TASK) &&
                         (variant.has_only(DJS_IS_TASK) || !look.bound_to_place);
         contexts.others = !contexts.alone && !contexts.task;
         return contexts;

@@ -17,7 +17,8 @@ using program::Type;
 void Body::add_to_counter(const program::GlobalValue& counted, Value delta) {
     const uint32_t counter = script_.storage(*counted.global).index;
     arch::PercpuPlace place;
-    if (script_.kernel.user_space) { // too far away for an offset from the instruction
+    if (script_.kernel.user_space &&
+        !script_.kernel.injected) { // too far away for an offset from the instruction
         place.base = script_.counter_address(counter);
     } else {
         place.symbol = "djs_counters";

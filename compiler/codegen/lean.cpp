@@ -76,7 +76,8 @@ llvm::Value* inline_intrinsic(ScriptModule& script, llvm::IRBuilder<>& builder,
     if (name == "target" || name == "stp_pid") {
         const char* variable = name == "target" ? "djs_traced_pid" : "djs_reader_pid";
         auto* process = script.module.getOrInsertGlobal(variable, script.types.i32);
-        llvm::cast<llvm::GlobalVariable>(process)->setDSOLocal(!script.kernel.user_space);
+        llvm::cast<llvm::GlobalVariable>(process)->setDSOLocal(!script.kernel.user_space ||
+                                                               script.kernel.injected);
         return builder.CreateSExt(builder.CreateLoad(script.types.i32, process), script.types.i64);
     }
     auto percpu = [&](std::string_view what, llvm::Type* type) {

@@ -199,7 +199,7 @@ llvm::Function* ScriptModule::runtime(std::string_view name) {
         parameters.push_back(type_of_letter(types, letter));
     auto* type = llvm::FunctionType::get(type_of_letter(types, signature[0]), parameters, false);
     auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
-    function->setDSOLocal(!kernel.user_space);
+    function->setDSOLocal(!kernel.user_space || kernel.injected);
     set_attributes(function);
     return function;
 }
@@ -219,7 +219,7 @@ llvm::Function* ScriptModule::intrinsic(const program::Function& function) {
     llvm::Type* result = function.return_type == program::Type::Long ? types.i64 : types.void_type;
     auto* declared = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
                                             llvm::GlobalValue::ExternalLinkage, name, module);
-    declared->setDSOLocal(!kernel.user_space);
+    declared->setDSOLocal(!kernel.user_space || kernel.injected);
     set_attributes(declared);
     return declared;
 }
@@ -323,6 +323,7 @@ void ScriptModule::place_globals() {
         if (kernel.user_space) { // the runtime's own memory
             counters_ = new llvm::GlobalVariable(
                 module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, "djs_counters");
+            counters_->setDSOLocal(kernel.injected);
             return;
         }
         counters_ =

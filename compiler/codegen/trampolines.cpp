@@ -238,7 +238,8 @@ llvm::Value* TrampolineCompiler::value_of(PtReg reg) {
                                               {script_.types.pointer}, {});
         return builder_.CreateAdd(
             builder_.CreatePtrToInt(slot, script_.types.i64),
-            script_.number(static_cast<int64_t>(arch::return_address_bytes())));
+            script_.number(static_cast<int64_t>(arch::return_address_bytes()) +
+                           script_.kernel.stub_bytes));
     }
     return script_.number(0);
 }

@@ -171,7 +171,14 @@ Invocation::Invocation(Options given)
         images.set_target(std::move(*target));
     if (options.keep_work_files)
         work.keep();
-    if (options.user_space)
+    if (options.in_process) {
+        images.open_programs_alone();
+        images.refuse({"this requires a kernel: --runtime=process supports only entries of "
+                       "functions of the program and its libraries, begin, end, error, never and "
+                       "timer probes",
+                       "omit --runtime=process to run the script as a kernel module, which needs "
+                       "root"});
+    } else if (options.user_space)
         images.refuse({"this requires a kernel: --runtime=user supports only begin, end, error, "
                        "never and timer probes",
                        "omit --runtime=user; --guest needs no root"});
@@ -196,7 +203,7 @@ PreprocessorContext Invocation::preprocessor() {
     invocation.language_version = options.language_version;
     invocation.guru = options.guru;
     if (options.user_space)
-        invocation.runtime = "user";
+        invocation.runtime = options.in_process ? "process" : "user";
     invocation.arguments = options.arguments;
     // A module that is kept, or that stays loaded, has readers of its own.
     const auto is_shown = [](const OutputRequest& request) {

@@ -166,12 +166,15 @@ std::optional<Failure> OptionChecks::check_names() {
     if (auto failure = one_of("--mechanism", raw_.mechanism, mechanism_names()))
         return failure;
     options_.mechanism = raw_.mechanism == "auto" ? "" : raw_.mechanism;
-    if (auto failure = one_of("--runtime", raw_.runtime, {"kernel", "user", "dyninst", "bpf"}))
+    if (auto failure =
+            one_of("--runtime", raw_.runtime, {"kernel", "user", "process", "dyninst", "bpf"}))
         return failure;
     if (raw_.runtime == "dyninst" || raw_.runtime == "bpf")
         return bad("--runtime=" + raw_.runtime + " is not supported",
-                   "scripts run as kernel modules, or with --runtime=user in djstap's own process");
-    options_.user_space = raw_.runtime == "user";
+                   "scripts run as kernel modules, with --runtime=user in djstap's own process, or "
+                   "with --runtime=process in the program of -c");
+    options_.in_process = raw_.runtime == "process";
+    options_.user_space = raw_.runtime == "user" || options_.in_process;
     std::vector<std::string> styles;
     for (const DiagnosticStyle& style : diagnostic_styles()) {
         styles.emplace_back(style.name);
@@ -341,13 +344,19 @@ std::optional<Failure> OptionChecks::check() {
     if (auto failure = take_guest(words, options_))
         return failure;
     if (options_.user_space) {
+        const std::string runtime = "--runtime=" + raw_.runtime;
         if (options_.guest)
-            return bad("--guest and --runtime=user exclude each other", "give one of them");
+            return bad("--guest and " + runtime + " exclude each other", "give one of them");
         if (options_.recorder)
-            return bad("-F leaves a module in the kernel, but --runtime=user makes none");
+            return bad("-F leaves a module in the kernel, but " + runtime + " makes none");
         if (options_.last_pass == 4)
-            return bad("-p4 makes a module, but --runtime=user has none", "-p3 compiles, -p5 runs");
+            return bad("-p4 makes a module, but " + runtime + " has none",
+                       "-p3 compiles, -p5 runs");
     }
+    if (options_.in_process && options_.last_pass == 5 && options_.command.empty())
+        return bad("--runtime=process probes the program that -c starts, and there is no -c",
+                   options_.traced_pid ? "without it, as root, -x probes a process that runs"
+                                       : "for example -c ./program");
     if (options_.guest && options_.traced_pid)
         return bad("-x " + raw_.pid + ": this machine's processes do not exist in a guest",
                    "-c CMD runs a command in the guest");

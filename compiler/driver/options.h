@@ -89,7 +89,8 @@ struct Options {
     bool guest_root = false;
     unsigned guest_memory_mb = 0;          // --guest-memory; 0: as needed
     std::optional<unsigned> guest_disk_mb; // --guest-disk; 0: none
-    bool user_space = false;               // --runtime=user
+    bool user_space = false;               // --runtime=user, --runtime=process
+    bool in_process = false;               // --runtime=process
 
     std::vector<OutputRequest> output_requests; // --output, --json; empty: text
     uint32_t event_fields = 0;                  // --event-fields: DJS_EVENT_*

@@ -2,6 +2,7 @@
 // Passes 1 to 4: from the script's text to a module's file.
 #include "driver/passes.h"
 
+#include "arch/injection.h"
 #include "cache/cache.h"
 #include "diagnostics/suggest.h"
 #include "driver/kit.h"
@@ -144,9 +145,11 @@ std::optional<CodegenKernel> open_kernel(Invocation& invocation, std::optional<R
     return describe_kernel(**kernel, *kit);
 }
 
-CodegenKernel user_space_kernel() {
+CodegenKernel user_space_kernel(bool in_process) {
     CodegenKernel kernel;
     kernel.user_space = true;
+    kernel.injected = in_process;
+    kernel.stub_bytes = in_process ? static_cast<int64_t>(arch::stub_stack_bytes()) : 0;
     kernel.mitigations.return_thunks = kernel.mitigations.indirect_thunks = false;
     return kernel;
 }
@@ -328,7 +331,9 @@ std::optional<AnalyzedScript> analyze(Invocation& invocation, ParsedScript parse
 
 std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript analyzed) {
     if (invocation.options.user_space) {
-        if (!check_for_user_space(analyzed.program, invocation.diagnostics))
+        if (!check_for_user_space(analyzed.program,
+                                  invocation.options.in_process ? "process" : "user",
+                                  invocation.diagnostics))
             return std::nullopt;
     } else if (invocation.options.last_pass == 5 && !check_machine(invocation)) {
         return std::nullopt;
@@ -344,6 +349,7 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
     ProbeOptions options;
     if (invocation.options.user_space)
         options.hz = DJS_USER_HZ;
+    options.in_process = invocation.options.in_process;
     if (!invocation.options.mechanism.empty())
         options.forced = mechanism_by_name(invocation.options.mechanism);
     options.max_kprobes = analyzed.settings.limits.MAXKPROBES;
@@ -368,7 +374,7 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
 std::optional<GeneratedScript> generate(Invocation& invocation, ResolvedScript resolved) {
     GeneratedScript generated;
     std::optional<CodegenKernel> kernel = invocation.options.user_space
-                                              ? user_space_kernel()
+                                              ? user_space_kernel(invocation.options.in_process)
                                               : open_kernel(invocation, generated.kit);
     if (!kernel)
         return std::nullopt;

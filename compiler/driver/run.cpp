@@ -3,6 +3,7 @@
 #include "driver/guest_run.h"
 #include "driver/passes.h"
 #include "guest/closure.h"
+#include "injection/session.h"
 #include "inprocess/session.h"
 #include "session/command.h"
 #include "session/session.h"
@@ -40,10 +41,14 @@ SessionOptions session_options(const Options& options) {
 std::optional<FinishedRun> run_here(Invocation& invocation, const RunnableScript& runnable) {
     SessionOptions session = session_options(invocation.options);
     session.module = runnable.module_path;
-    Result<SessionOutcome> outcome =
-        runnable.object ? run_in_user_space(runnable.object->object, runnable.object->meta,
-                                            buffer_bytes(runnable.settings.limits), session)
-                        : run_session(session);
+    const auto run = [&]() -> Result<SessionOutcome> {
+        if (!runnable.object)
+            return run_session(session);
+        const auto run_object = invocation.options.in_process ? run_in_program : run_in_user_space;
+        return run_object(runnable.object->object, runnable.object->meta,
+                          buffer_bytes(runnable.settings.limits), session);
+    };
+    Result<SessionOutcome> outcome = run();
     if (!outcome) {
         invocation.fail(DiagnosticKind::SessionFailed, outcome.failure());
         return std::nullopt;

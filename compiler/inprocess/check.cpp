@@ -15,7 +15,8 @@ namespace {
 
 class Check {
   public:
-    explicit Check(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+    Check(const std::string& runtime, Diagnostics& diagnostics)
+        : runtime_(runtime), diagnostics_(diagnostics) {}
 
     void body(program::Block& block) {
         program::walk_expressions(block, [this](program::Expression& node) { expression(node); });
@@ -78,20 +79,22 @@ class Check {
             refuse(function.name + "()", node.range);
     }
     void refuse(const std::string& what, SourceRange range) {
-        diagnostics_.report(DiagnosticKind::NeedsKernel, range, {what})
-            .hint(
-                "omit --runtime=user to run the script as a kernel module; --guest needs no root");
+        diagnostics_.report(DiagnosticKind::NeedsKernel, range, {what, runtime_})
+            .hint("omit --runtime=" + runtime_ + " to run the script as a kernel module" +
+                  (runtime_ == "user" ? "; --guest needs no root" : ", which needs root"));
     }
 
+    const std::string& runtime_;
     Diagnostics& diagnostics_;
     bool without_variables_ = false;
 };
 
 } // namespace
 
-bool check_for_user_space(program::Program& program, Diagnostics& diagnostics) {
+bool check_for_user_space(program::Program& program, const std::string& runtime,
+                          Diagnostics& diagnostics) {
     const size_t errors = diagnostics.error_count();
-    Check check(diagnostics);
+    Check check(runtime, diagnostics);
     for (const auto& function : program.functions)
         if (function->body)
             check.body(*function->body);

@@ -7,8 +7,10 @@
 namespace djstap {
 
 // Reports everything in the program that needs a kernel, at its place: functions that the
-// user-space runtime lacks (runtime/userspace/symbols.c), types, registers, C code. Returns false
-// if there was any.
-bool check_for_user_space(program::Program& program, Diagnostics& diagnostics);
+// user-space runtime lacks (runtime/userspace/symbols.c), types, registers, C code. `runtime`: the
+// option's value, "user" or "process"; in a process, `@cast` and `@var` may name a program's types.
+// Returns false if there was any.
+bool check_for_user_space(program::Program& program, const std::string& runtime,
+                          Diagnostics& diagnostics);
 
 } // namespace djstap

@@ -264,10 +264,12 @@ const DebugInfo* need_types(const ImageView& image, const ast::ProbePoint& point
 
 std::optional<std::vector<const ImageView*>> find_images(const ast::ProbePoint& point,
                                                          Resolver& resolver) {
+    const ast::PointComponent& first = point.components.front();
+    if (first.name == "process" && resolver.images.programs_alone())
+        return find_programs(point, resolver);
     const ImageView* kernel = need_kernel(point, resolver);
     if (!kernel)
         return std::nullopt;
-    const ast::PointComponent& first = point.components.front();
     if (first.name == "process")
         return find_programs(point, resolver);
     if (first.name != "kernel")

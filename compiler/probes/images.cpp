@@ -4,6 +4,7 @@
 #include "diagnostics/suggest.h"
 #include "image/glob.h"
 #include "image/module_file.h"
+#include "image/no_kernel.h"
 #include "image/program.h"
 #include "probes/plan.h"
 
@@ -126,7 +127,7 @@ Result<const ImageView*> Images::program(const std::string& name_or_path) {
         return path.failure();
     if (auto known = programs_.find(*path); known != programs_.end())
         return known->second.get();
-    auto opened = kernel();
+    auto opened = programs_alone_ ? Result<const Kernel*>(&no_kernel()) : kernel();
     if (!opened)
         return opened.failure();
     auto program = open_program(**opened, *path);

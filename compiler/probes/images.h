@@ -79,6 +79,9 @@ class Images {
     }
     // Returns whether refuse() was called.
     bool refused() const { return refused_; }
+    // Programs are opened without a kernel: for probes that need none.
+    void open_programs_alone() { programs_alone_ = true; }
+    bool programs_alone() const { return programs_alone_; }
 
   private:
     std::string release_;
@@ -89,6 +92,7 @@ class Images {
     std::unique_ptr<ImageView> kernel_view_;
     std::optional<Failure> failure_;
     bool refused_ = false;
+    bool programs_alone_ = false;
     std::optional<std::map<std::string, std::string>> module_files_;
     Result<std::string> target_ =
         Failure{"there is no target process", "-c COMMAND or -x PID makes a process the target"};

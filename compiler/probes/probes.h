@@ -20,6 +20,9 @@ struct ProbeOptions {
     uint64_t hz = 0;                 // jiffies per second; 0: the kernel's configuration
     bool any_callers = false;        // -D STAP_CALLEE_MATCHALL: callees called from anywhere
     bool skip_bad_variables = false; // --skip-badvars: 0 for unavailable target variables
+    // Functions of programs are probed at their entries, by jumps in the process itself
+    // (--runtime=process); nothing else can be probed there.
+    bool in_process = false;
     bool jumps = false; // tell of each kprobe whether the kernel could make it a jump (Site::jump)
 };
 

@@ -2,6 +2,7 @@
 #include "arch/arch.h"
 #include "probes/body_resolver.h"
 #include "probes/families.h"
+#include "probes/in_process.h"
 #include "probes/jump_safety.h"
 #include "probes/meanings.h"
 #include "probes/target_values.h"
@@ -142,7 +143,8 @@ class ProbeResolver {
             }
             std::vector<Candidate> candidates;
             if (!forms || !check_kernel(point, forms->traits) || !check_maxactive(point) ||
-                !forms->resolve(point, resolver_, candidates)) {
+                !forms->resolve(point, resolver_, candidates) ||
+                !settle_in_process(point, resolver_, candidates)) {
                 if (point.one_of)
                     meanings_with(point).leave_out(diagnostics_, messages);
                 failed = true;
@@ -187,6 +189,7 @@ class ProbeResolver {
     // A family whose resolution opens nothing of a kernel would not notice that there is none.
     bool check_kernel(const ast::ProbePoint& point, uint32_t traits) {
         return (traits & PointNeedsNoKernel) || !resolver_.images.refused() ||
+               (resolver_.options.in_process && is_entry_of_program(point)) ||
                need_kernel(point, resolver_);
     }
 

@@ -93,8 +93,9 @@ Result<std::vector<std::string>> parse_command(const std::string& line) {
     return std::move(*arguments);
 }
 
-Result<Command> Command::prepare(const std::vector<std::string>& arguments) {
-    auto process = Process::hold(arguments);
+Result<Command> Command::prepare(const std::vector<std::string>& arguments,
+                                 const ProcessOptions& options) {
+    auto process = Process::hold(arguments, options);
     if (!process)
         return Failure{"cannot start the command: " + process.failure().message, ""};
     return Command(std::move(*process), arguments.front());

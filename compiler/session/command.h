@@ -22,7 +22,8 @@ Status check_program(const std::string& program);
 class Command {
   public:
     // Creates the process, which waits.
-    static Result<Command> prepare(const std::vector<std::string>& arguments);
+    static Result<Command> prepare(const std::vector<std::string>& arguments,
+                                   const ProcessOptions& options = {});
     // If it is not released, the process ends with the object, without having run anything.
     // Otherwise it outlives the object.
 

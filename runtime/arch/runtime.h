@@ -80,6 +80,16 @@
  *   cpu_relax()
  *   void djs_set_percpu_base(u64 distance)
  *     redirects this thread's accesses to per-CPU memory to `distance` behind that of CPU 0
+ * and, for the runtime inside a probed program (DJS_INJECTED):
+ *   long djs_syscall6(long number, long a, long b, long c, long d, long e, long f)
+ *   u64 djs_thread_base(void)
+ *     the base of the thread's own memory, which no other thread of the process has
+ *   u32 djs_percpu_word(const u32 *place)
+ *     reads this thread's copy of a word
+ *   bool djs_exchange_here(u64 *place, u64 expected, u64 next)
+ *     stores `next` if the place holds `expected`: atomic with respect to signals of this thread
+ *   djs_slot_entry (injected.S)
+ *     what stubs call for a thread without a slot
  *
  * stub.h:
  *   DJS_STUB_CALL(symbol), DJS_STUB_THUNKS

@@ -9,6 +9,9 @@
 
 #include "arch/runtime.h"
 #include "cpu/cpu.h"
+#ifdef DJS_INJECTED
+#include "injected/injected.h"
+#endif
 
 #ifdef __KERNEL__
 #include <linux/preempt.h>
@@ -45,7 +48,7 @@ static __always_inline unsigned int djs_level(void)
 	return count & HARDIRQ_MASK ? 2 : count & SOFTIRQ_OFFSET ? 1 : 0;
 }
 #else
-/* Nothing interrupts a handler in user space. */
+/* Nothing interrupts a handler in djstap's own process; in a program, a signal may. */
 static inline unsigned int djs_level(void)
 {
 	return 0;
@@ -53,7 +56,11 @@ static inline unsigned int djs_level(void)
 
 static inline bool djs_in_nmi(void)
 {
+#ifdef DJS_INJECTED
+	return djs_slot_nested();
+#else
 	return false;
+#endif
 }
 #endif
 

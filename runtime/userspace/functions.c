@@ -3,7 +3,6 @@
 // Functions that are not here need a kernel (userspace/symbols.c lists all that exist).
 #define _GNU_SOURCE
 #include <sched.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,51 +32,8 @@ PROCESS(cpu, sched_getcpu())
 PROCESS(target, djs_traced_pid)
 PROCESS(stp_pid, getpid())
 PROCESS(is_return, 0)
-PROCESS(user_mode, 0)
+PROCESS(user_mode, ctx->handler->kind == DJS_HANDLER_ENTRY)
 PROCESS(registers_valid, 0)
-PROCESS(addr, 0)
-
-static struct tm local_time(void)
-{
-	time_t now = time(NULL);
-	struct tm local = {0};
-
-	localtime_r(&now, &local);
-	return local;
-}
-
-PROCESS(tz_gmtoff, -local_time().tm_gmtoff)
-
-void djs_fn_tz_name(struct djs_ctx *ctx, char *out)
-{
-	(void)ctx;
-	djs_return_text(out, local_time().tm_zone);
-}
-
-void djs_fn_execname(struct djs_ctx *ctx, char *out)
-{
-	char name[16] = "";
-
-	(void)ctx;
-	prctl(PR_GET_NAME, name);
-	djs_return_text(out, name);
-}
-
-void djs_fn_pexecname(struct djs_ctx *ctx, char *out)
-{
-	char path[32], name[16] = "";
-	FILE *file;
-
-	(void)ctx;
-	snprintf(path, sizeof(path), "/proc/%d/comm", getppid());
-	file = fopen(path, "re");
-	if (file) {
-		if (fgets(name, sizeof(name), file))
-			name[strcspn(name, "\n")] = 0;
-		fclose(file);
-	}
-	djs_return_text(out, name);
-}
 
 void djs_fn_pp(struct djs_ctx *ctx, char *out)
 {
@@ -95,22 +51,27 @@ void djs_fn_pn(struct djs_ctx *ctx, char *out)
 		djs_return_text(out, "");
 }
 
+/* Only functions of a program have a name (runtime/injected). */
 void djs_fn_probefunc(struct djs_ctx *ctx, char *out)
 {
-	(void)ctx;
-	*out = 0;
+	const bool has_name = ctx->site && ctx->handler->kind == DJS_HANDLER_ENTRY;
+
+	djs_return_text(out, has_name ? djs_site_text(ctx->site->function) : "");
 }
 
 void djs_fn_ppfunc(struct djs_ctx *ctx, char *out)
 {
-	(void)ctx;
-	*out = 0;
+	djs_fn_probefunc(ctx, out);
 }
 
 void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 {
 	const bool timer = ctx->handler->kind == DJS_HANDLER_TIMER;
 
+	if (ctx->handler->kind == DJS_HANDLER_ENTRY) {
+		djs_return_text(out, "process_jump");
+		return;
+	}
 	djs_return_text(out, !timer ? "begin_end"
 			     : strncmp(djs_site_text(ctx->site->point), "timer.jiffies", 13) == 0
 				 ? "timer"

@@ -88,6 +88,20 @@ void djs_user_counts(struct djs_counts *counts)
 	counts->errors = djs_error_count();
 }
 
+const struct djs_user_calls djs_user_runtime = {
+    .load = djs_user_load,
+    .unload = djs_user_unload,
+    .start = djs_session_start,
+    .stop = djs_session_stop,
+    .exit_requested = djs_user_exit_requested,
+    .failed = djs_user_failed,
+    .next_timer = djs_user_next_timer,
+    .run_due = djs_user_run_due,
+    .ring = djs_user_ring,
+    .counts = djs_user_counts,
+    .complaint = djs_user_complaint,
+};
+
 /* The reader is the process itself. */
 bool djs_reader_attached(void)
 {

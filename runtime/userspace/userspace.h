@@ -83,9 +83,31 @@ void djs_user_counts(struct djs_counts *counts);
 /* Returns the last message for the user of this process; "" if there was none. */
 const char *djs_user_complaint(void);
 
+/* The functions above that a session calls, as the object that holds them has them: this process's
+ * own runtime, or one that is injected into a program (injected/injected.h). */
+struct djs_user_calls {
+	int (*load)(const struct djs_script *script, const struct djs_user_options *options);
+	void (*unload)(void);
+	int (*start)(void);
+	void (*stop)(void);
+	int (*exit_requested)(void);
+	int (*failed)(void);
+	u64 (*next_timer)(void);
+	void (*run_due)(u64 now);
+	void (*ring)(u32 cpu, u64 **tail, char **data, u64 *bytes);
+	void (*counts)(struct djs_counts *counts);
+	const char *(*complaint)(void);
+};
+extern const struct djs_user_calls djs_user_runtime;
+
 /* ---- within the runtime ---- */
 extern u32 djs_user_cpus;
+#ifdef DJS_INJECTED
+u32 djs_slot_here(void);
+#define djs_user_cpu djs_slot_here()
+#else
 extern __thread u32 djs_user_cpu;
+#endif
 extern struct djs_user_options djs_user_settings;
 void *djs_user_percpu_alloc(u64 bytes);			   /* zeroed; NULL when the area is full */
 int djs_user_read_memory(void *to, u64 from, size_t size); /* 0 or -EFAULT */

@@ -7,6 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef DJS_INJECTED
+#include "arch/x86/injected.h"
+#endif
+
 #define cpu_relax() __builtin_ia32_pause()
 
 static inline uint64_t djs_cycles(void)
@@ -21,10 +25,12 @@ static inline uint64_t djs_kernel_memory(void)
 }
 #define DJS_KERNEL_MEMORY_END 0xffffffffff600000ull
 
+#ifndef DJS_INJECTED
 /* Instructions on per-CPU memory use the gs segment, as in the kernel. */
 static inline void djs_set_percpu_base(uint64_t distance)
 {
 	syscall(SYS_arch_prctl, ARCH_SET_GS, distance);
 }
+#endif
 
 #endif

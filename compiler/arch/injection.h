@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What an architecture must provide to probes inside a program (injection/): the code of a site's
+// stub, instructions that run elsewhere, and what a tracer does with a stopped thread.
+#pragma once
+#include "arch/instructions.h"
+#include "diagnostics/result.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+
+namespace djstap::arch {
+
+// ---- instructions that run elsewhere
+
+// Returns the code that does at `to` what the instruction, decoded from `bytes` at `from`, does
+// there: it continues behind itself, or where the instruction leads. A call pushes the address that
+// it would push at `from`. Fails if what the instruction names is too far from `to`.
+Result<std::string> moved_instruction(std::string_view bytes, const Instruction& decoded,
+                                      uint64_t from, uint64_t to);
+// Returns a jump of planted_jump_bytes(); "" if `to` is too far away.
+std::string planted_jump(uint64_t from, uint64_t to);
+// The farthest that a jump or a named address may be away.
+uint64_t jump_reach();
+
+// ---- stubs
+
+// The stub of a site compares the thread with the owner of its slot, lets it claim one if it has
+// none, and calls the handlers of the site; it changes no register. What follows it continues in
+// the function.
+struct StubTargets {
+    uint64_t owner = 0;    // the word with the base of the first slot's owner
+    uint64_t claim = 0;    // djs_slot_entry
+    uint64_t handlers = 0; // the trampoline
+};
+struct Stub {
+    std::string code;
+    size_t return_at = 0; // the offset to which the trampoline returns
+};
+Stub stub_code(const StubTargets& targets, uint64_t at);
+// The bytes that a stub has on the stack, above the return address, when it calls the handlers.
+size_t stub_stack_bytes();
+// The most bytes of a stub with the instructions that were moved behind it.
+size_t stub_room();
+// Whether this processor and kernel have what stubs need.
+bool has_stub_instructions();
+
+// ---- stopped threads
+
+// The instruction at which a thread stops when it executes it; and the one that enters the kernel.
+std::string_view stop_instruction();
+std::string_view kernel_call_instruction();
+
+// The registers of a thread that a tracer has stopped.
+class StoppedRegisters {
+  public:
+    // Fails with errno's text.
+    static Result<StoppedRegisters> of(pid_t thread);
+    Status store(pid_t thread) const;
+    uint64_t instruction_pointer() const;
+    void set_instruction_pointer(uint64_t address);
+    // For a system call, and what it returned.
+    void set_call(long number, const std::array<uint64_t, 6>& arguments);
+    int64_t result() const;
+    // Whether something else uses what stubs use to find a thread's slot.
+    bool has_slot_base() const;
+
+  private:
+    std::array<uint64_t, 32> words_{};
+};
+
+} // namespace djstap::arch

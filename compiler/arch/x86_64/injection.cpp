@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A stub keeps r11, in which it has the thread's base; the flags and what is below the stack
+// pointer are nobody's at a function's entry.
+#include "arch/injection.h"
+
+#include "arch/x86_64/opcode.h"
+
+#include <cerrno>
+#include <cstring>
+#include <initializer_list>
+#include <sys/auxv.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+namespace djstap::arch {
+
+namespace {
+
+constexpr uint8_t jump_opcode = 0xe9, call_opcode = 0xe8;
+
+// Appends instructions at an address.
+class Code {
+  public:
+    explicit Code(uint64_t at) : at_(at) {}
+    void bytes(std::initializer_list<uint8_t> bytes) {
+        for (const uint8_t byte : bytes)
+            text.push_back(static_cast<char>(byte));
+    }
+    void number(uint64_t value, size_t size) {
+        for (size_t i = 0; i < size; i++)
+            text.push_back(static_cast<char>(value >> (8 * i)));
+    }
+    uint64_t here() const { return at_ + text.size(); }
+    // The distance from the end of its four bytes, and of `more` that follow.
+    bool distance(uint64_t target, size_t more = 0) {
+        const auto distance = static_cast<int64_t>(target - (here() + 4 + more));
+        number(static_cast<uint64_t>(distance), 4);
+        return distance >= INT32_MIN && distance <= INT32_MAX;
+    }
+
+    std::string text;
+
+  private:
+    uint64_t at_;
+};
+
+bool reaches(uint64_t from, uint64_t to) {
+    const auto distance = static_cast<int64_t>(to - from);
+    constexpr int64_t margin = 4096;
+    return distance >= INT32_MIN + margin && distance <= INT32_MAX - margin;
+}
+
+Failure too_far() {
+    return {"what it names is too far from the memory that was free", ""};
+}
+
+// Pushes an address of 64 bits.
+void push_address(Code& code, uint64_t address) {
+    code.bytes({0x68}); // push imm32, sign-extended
+    code.number(address, 4);
+    if (static_cast<int64_t>(address) == static_cast<int32_t>(address))
+        return;
+    code.bytes({0xc7, 0x44, 0x24, 0x04}); // movl imm32, 4(%rsp)
+    code.number(address >> 32, 4);
+}
+
+// The offset of the ModRM byte.
+size_t operands_at(std::string_view bytes) {
+    const x86_64::Opcode opcode = x86_64::Opcode::of(bytes);
+    size_t at = opcode.prefixes;
+    auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
+    if ((byte(at) & 0xf0) == 0x40)
+        at++;
+    switch (opcode.map) {
+    case x86_64::Opcode::Map::One:
+        return at + 1;
+    case x86_64::Opcode::Map::Two:
+        return at + 2;
+    case x86_64::Opcode::Map::Longer:
+        return at + 3;
+    case x86_64::Opcode::Map::Vector:
+        return at + (byte(at) == 0xc5 ? 2 : byte(at) == 0xc4 ? 3 : 4) + 1;
+    }
+    return bytes.size();
+}
+
+// Whether it addresses memory relative to itself: mod 0, r/m 5. Of instructions without a ModRM
+// byte, the byte there is part of an immediate, and LLVM tells.
+bool is_relative(std::string_view bytes, size_t operands) {
+    return operands + 5 <= bytes.size() && (static_cast<uint8_t>(bytes[operands]) & 0xc7) == 0x05;
+}
+
+// Whether the instruction has a ModRM byte, as far as its code says so.
+bool has_operands(std::string_view bytes) {
+    const x86_64::Opcode opcode = x86_64::Opcode::of(bytes);
+    const uint8_t code = opcode.code;
+    using Map = x86_64::Opcode::Map;
+    if (opcode.map == Map::Longer)
+        return true;
+    if (opcode.map == Map::Vector)
+        return code != 0x77;
+    if (opcode.map == Map::Two) {
+        const bool without = (code >= 0x05 && code <= 0x09) || code == 0x0b || code == 0x0e ||
+                             (code >= 0x30 && code <= 0x37) || code == 0x77 ||
+                             (code >= 0x80 && code <= 0x8f) || (code >= 0xa0 && code <= 0xa2) ||
+                             (code >= 0xa8 && code <= 0xaa) || (code >= 0xc8 && code <= 0xcf);
+        return !without;
+    }
+    if (code < 0x40)
+        return (code & 7) < 4;
+    switch (code) {
+    case 0x63:
+    case 0x69:
+    case 0x6b:
+    case 0xc0:
+    case 0xc1:
+    case 0xc6:
+    case 0xc7:
+    case 0xf6:
+    case 0xf7:
+    case 0xfe:
+    case 0xff:
+        return true;
+    default:
+        return (code >= 0x80 && code <= 0x8f) || (code >= 0xd0 && code <= 0xd3) ||
+               (code >= 0xd8 && code <= 0xdf);
+    }
+}
+
+// A copy whose operand that is relative to the instruction names the same place.
+Result<std::string> copied(std::string_view bytes, uint64_t from, uint64_t to) {
+    const size_t operands = has_operands(bytes) ? operands_at(bytes) : bytes.size();
+    if (!is_relative(bytes, operands))
+        return std::string(bytes);
+    if (x86_64::Opcode::of(bytes).address_size)
+        return Failure{"it has an address of 32 bits", ""};
+    int32_t old = 0;
+    memcpy(&old, bytes.data() + operands + 1, sizeof old);
+    const uint64_t target = from + bytes.size() + static_cast<uint64_t>(static_cast<int64_t>(old));
+    Code code(to);
+    code.text = bytes.substr(0, operands + 1);
+    const size_t more = bytes.size() - operands - 5;
+    if (!code.distance(target, more))
+        return too_far();
+    code.text += bytes.substr(operands + 5);
+    return code.text;
+}
+
+// A call through a register or memory becomes a jump through it. A push moves the stack pointer,
+// from which an operand may count.
+Result<std::string> moved_indirect_call(std::string_view bytes, uint64_t from, uint64_t to) {
+    const size_t operands = operands_at(bytes);
+    const auto mode = static_cast<uint8_t>(bytes[operands]);
+    const bool by_stack = (mode & 0xc0) != 0xc0 && (mode & 7) == 4 && operands + 1 < bytes.size() &&
+                          (static_cast<uint8_t>(bytes[operands + 1]) & 7) == 4;
+    const bool is_stack = (mode & 0xc7) == 0xc4;
+    if (by_stack || is_stack)
+        return Failure{"it calls what is on the stack", ""};
+    Code code(to);
+    push_address(code, from + bytes.size());
+    std::string jump(bytes);
+    jump[operands] = static_cast<char>((mode & 0xc7) | (4 << 3)); // /2 becomes /4
+    auto moved = copied(jump, from, code.here());
+    if (!moved)
+        return moved.failure();
+    return code.text + *moved;
+}
+
+} // namespace
+
+Result<std::string> moved_instruction(std::string_view bytes, const Instruction& decoded,
+                                      uint64_t from, uint64_t to) {
+    Code code(to);
+    bool near = true;
+    switch (decoded.flow) {
+    case Flow::Branch: {
+        const x86_64::Opcode opcode = x86_64::Opcode::of(bytes);
+        code.bytes({0x0f, static_cast<uint8_t>(0x80 | (opcode.code & 0x0f))});
+        near = code.distance(decoded.target);
+        break;
+    }
+    case Flow::Jump:
+        code.bytes({jump_opcode});
+        near = code.distance(decoded.target);
+        break;
+    case Flow::Call:
+        push_address(code, from + bytes.size());
+        code.bytes({jump_opcode});
+        near = code.distance(decoded.target);
+        break;
+    case Flow::IndirectCall:
+        return moved_indirect_call(bytes, from, to);
+    default:
+        return copied(bytes, from, to);
+    }
+    if (!near)
+        return too_far();
+    return code.text;
+}
+
+std::string planted_jump(uint64_t from, uint64_t to) {
+    Code code(from);
+    code.bytes({jump_opcode});
+    return code.distance(to) ? code.text : std::string();
+}
+
+uint64_t jump_reach() {
+    return uint64_t{1} << 31;
+}
+
+namespace {
+
+// All of the runtime's memory is near.
+Stub near_stub(const StubTargets& targets, uint64_t at) {
+    constexpr uint8_t claim_bytes = 9;
+    Code code(at);
+    code.bytes({0x41, 0x53});                   // push %r11
+    code.bytes({0xf3, 0x49, 0x0f, 0xae, 0xc3}); // rdfsbase %r11
+    code.bytes({0x65, 0x4c, 0x3b, 0x1d});       // cmp %gs:owner(%rip), %r11
+    code.distance(targets.owner);
+    code.bytes({0x75, 0x09}); // jne claim
+    const size_t call_at = code.text.size();
+    code.bytes({call_opcode});
+    code.distance(targets.handlers);
+    Stub stub;
+    stub.return_at = code.text.size();
+    code.bytes({0x41, 0x5b});        // pop %r11
+    code.bytes({0xeb, claim_bytes}); // jmp behind
+    code.bytes({call_opcode});
+    code.distance(targets.claim);
+    code.bytes({0x75, static_cast<uint8_t>(call_at - (code.text.size() + 2))}); // jne call
+    code.bytes({0xeb, static_cast<uint8_t>(stub.return_at - (code.text.size() + 2))});
+    stub.code = std::move(code.text);
+    return stub;
+}
+
+// As near_stub, for a library that is farther away.
+Stub far_stub(const StubTargets& targets, uint64_t at) {
+    Code code(at);
+    auto load = [&](uint64_t address) {
+        code.bytes({0x49, 0xbb}); // movabs address, %r11
+        code.number(address, 8);
+    };
+    code.bytes({0x41, 0x53, 0x50}); // push %r11; push %rax
+    code.bytes({0x48, 0xb8});       // movabs owner, %rax
+    code.number(targets.owner, 8);
+    code.bytes({0xf3, 0x49, 0x0f, 0xae, 0xc3}); // rdfsbase %r11
+    code.bytes({0x65, 0x4c, 0x3b, 0x18});       // cmp %gs:(%rax), %r11
+    code.bytes({0x58});                         // pop %rax
+    code.bytes({0x75, 17});                     // jne claim
+    const size_t call_at = code.text.size();
+    load(targets.handlers);
+    code.bytes({0x41, 0xff, 0xd3}); // call *%r11
+    Stub stub;
+    stub.return_at = code.text.size();
+    code.bytes({0x41, 0x5b}); // pop %r11
+    code.bytes({0xeb, 17});   // jmp behind
+    load(targets.claim);
+    code.bytes({0x41, 0xff, 0xd3});
+    code.bytes({0x75, static_cast<uint8_t>(call_at - (code.text.size() + 2))});
+    code.bytes({0xeb, static_cast<uint8_t>(stub.return_at - (code.text.size() + 2))});
+    stub.code = std::move(code.text);
+    return stub;
+}
+
+} // namespace
+
+Stub stub_code(const StubTargets& targets, uint64_t at) {
+    const bool near =
+        reaches(at, targets.owner) && reaches(at, targets.claim) && reaches(at, targets.handlers);
+    return near ? near_stub(targets, at) : far_stub(targets, at);
+}
+
+size_t stub_stack_bytes() {
+    return 8;
+}
+
+size_t stub_room() {
+    // A region has up to four bytes and one instruction of 15; a call takes up to 18 bytes.
+    return 192;
+}
+
+bool has_stub_instructions() {
+    constexpr unsigned long fsgsbase = 2; // HWCAP2_FSGSBASE
+    return (getauxval(AT_HWCAP2) & fsgsbase) != 0;
+}
+
+std::string_view stop_instruction() {
+    return "\xcc";
+}
+
+std::string_view kernel_call_instruction() {
+    return {"\x0f\x05", 2};
+}
+
+namespace {
+
+constexpr size_t word_of(size_t offset) {
+    return offset / sizeof(uint64_t);
+}
+
+} // namespace
+
+Result<StoppedRegisters> StoppedRegisters::of(pid_t thread) {
+    StoppedRegisters out;
+    static_assert(sizeof(user_regs_struct) <= sizeof out.words_);
+    if (ptrace(PTRACE_GETREGS, thread, nullptr, out.words_.data()) != 0)
+        return Failure{std::strerror(errno), ""};
+    return out;
+}
+
+Status StoppedRegisters::store(pid_t thread) const {
+    if (ptrace(PTRACE_SETREGS, thread, nullptr, words_.data()) != 0)
+        return Failure{std::strerror(errno), ""};
+    return Done{};
+}
+
+uint64_t StoppedRegisters::instruction_pointer() const {
+    return words_[word_of(offsetof(user_regs_struct, rip))];
+}
+
+void StoppedRegisters::set_instruction_pointer(uint64_t address) {
+    words_[word_of(offsetof(user_regs_struct, rip))] = address;
+}
+
+void StoppedRegisters::set_call(long number, const std::array<uint64_t, 6>& arguments) {
+    constexpr size_t places[] = {offsetof(user_regs_struct, rdi), offsetof(user_regs_struct, rsi),
+                                 offsetof(user_regs_struct, rdx), offsetof(user_regs_struct, r10),
+                                 offsetof(user_regs_struct, r8),  offsetof(user_regs_struct, r9)};
+    words_[word_of(offsetof(user_regs_struct, rax))] = static_cast<uint64_t>(number);
+    words_[word_of(offsetof(user_regs_struct, orig_rax))] = UINT64_MAX; // no call is restarted
+    for (size_t i = 0; i < arguments.size(); i++)
+        words_[word_of(places[i])] = arguments[i];
+}
+
+int64_t StoppedRegisters::result() const {
+    return static_cast<int64_t>(words_[word_of(offsetof(user_regs_struct, rax))]);
+}
+
+bool StoppedRegisters::has_slot_base() const {
+    return words_[word_of(offsetof(user_regs_struct, gs_base))] != 0;
+}
+
+} // namespace djstap::arch

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "injection/linked_runtime.h"
+
+#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/Support/Error.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <cstring>
+
+// NOLINTNEXTLINE(readability-identifier-naming): embedded.S
+extern "C" const char djstap_injected_begin[], djstap_injected_end[];
+
+namespace djstap::injection {
+
+namespace orc = llvm::orc;
+namespace jitlink = llvm::jitlink;
+
+namespace {
+
+Failure failure_of(llvm::Error error) {
+    return {"the script cannot be linked into the program: " + llvm::toString(std::move(error)),
+            ""};
+}
+
+bool is_code(orc::MemProt protection) {
+    using namespace llvm; // the operators of bit masks
+    return (protection & orc::MemProt::Exec) != orc::MemProt::None;
+}
+
+// Links in the arena, which is writable until everything is linked.
+class ArenaMemory : public jitlink::JITLinkMemoryManager {
+  public:
+    explicit ArenaMemory(Arena& arena) : arena_(arena) {}
+    using JITLinkMemoryManager::allocate;
+    using JITLinkMemoryManager::deallocate;
+
+    void allocate(const jitlink::JITLinkDylib*, jitlink::LinkGraph& graph,
+                  OnAllocatedFunction allocated) override {
+        jitlink::BasicLayout layout(graph);
+        for (auto& [group, segment] : layout.segments()) {
+            const auto part = arena_.take_code(segment.ContentSize + segment.ZeroFillSize);
+            if (!part)
+                return allocated(llvm::createStringError("the script is too large"));
+            segment.Addr = orc::ExecutorAddr(part->begin);
+            segment.WorkingMem = part->as<char>();
+            if (is_code(group.getMemProt()))
+                code.push_back(*part);
+        }
+        if (auto error = layout.apply())
+            return allocated(std::move(error));
+        allocated(std::make_unique<InFlight>());
+    }
+    // The arena is freed as a whole.
+    void deallocate(std::vector<FinalizedAlloc> allocations,
+                    OnDeallocatedFunction deallocated) override {
+        for (FinalizedAlloc& each : allocations)
+            each.release();
+        deallocated(llvm::Error::success());
+    }
+
+    std::vector<Arena::Part> code;
+
+  private:
+    class InFlight : public InFlightAlloc {
+      public:
+        void abandon(OnAbandonedFunction abandoned) override { abandoned(llvm::Error::success()); }
+        void finalize(OnFinalizedFunction finalized) override {
+            finalized(FinalizedAlloc(orc::ExecutorAddr(1)));
+        }
+    };
+    Arena& arena_;
+};
+
+} // namespace
+
+struct LinkedRuntime::Memory {
+    Memory(std::unique_ptr<orc::SelfExecutorProcessControl> control, Arena& arena)
+        : manager(arena), session(std::move(control)), layer(session, manager) {}
+    ~Memory() { llvm::consumeError(session.endSession()); }
+
+    ArenaMemory manager;
+    orc::ExecutionSession session;
+    orc::ObjectLinkingLayer layer;
+};
+
+Result<LinkedRuntime> LinkedRuntime::link(const std::string& object, Arena& arena) {
+    auto control = orc::SelfExecutorProcessControl::Create();
+    if (!control)
+        return failure_of(control.takeError());
+    LinkedRuntime linked(std::make_unique<Memory>(std::move(*control), arena));
+    Memory& memory = *linked.memory_;
+    memory.session.setErrorReporter(
+        [](llvm::Error error) { llvm::consumeError(std::move(error)); });
+    orc::JITDylib& runtime = memory.session.createBareJITDylib("runtime");
+    orc::JITDylib& script = memory.session.createBareJITDylib("script");
+    script.addToLinkOrder(runtime);
+    orc::SymbolMap counters;
+    counters[memory.session.intern("djs_counters")] = {
+        orc::ExecutorAddr(arena.slots().begin + DJS_SLOT_HEADER_BYTES),
+        llvm::JITSymbolFlags::Exported};
+    if (auto error = runtime.define(orc::absoluteSymbols(std::move(counters))))
+        return failure_of(std::move(error));
+    const std::string_view injected(djstap_injected_begin, djstap_injected_end);
+    for (const auto& [library, bytes] :
+         {std::pair(&runtime, injected), std::pair(&script, std::string_view(object))})
+        if (auto error = memory.layer.add(
+                *library, llvm::MemoryBuffer::getMemBufferCopy(bytes, library->getName())))
+            return failure_of(std::move(error));
+
+    std::optional<Failure> failure;
+    auto find = [&](orc::JITDylib& library, const char* name, auto& place) {
+        if (failure)
+            return;
+        auto found = memory.session.lookup({&library}, memory.session.intern(name));
+        if (!found) {
+            failure = failure_of(found.takeError());
+            return;
+        }
+        const uint64_t address = found->getAddress().getValue();
+        memcpy(&place, &address, sizeof place);
+    };
+    find(script, "djs_script", linked.script);
+    find(runtime, "djs_user_runtime", linked.runtime);
+    find(runtime, "djs_injected_init", linked.init);
+    find(runtime, "djs_injected_places", linked.set_places);
+    find(runtime, "djs_arena_allocate", linked.allocate);
+    find(runtime, "djs_injected_settle", linked.settle);
+    find(runtime, "djs_injected_unslotted", linked.unslotted);
+    find(runtime, "djs_slot_entry", linked.claim);
+    if (failure)
+        return *failure;
+    return linked;
+}
+
+LinkedRuntime::LinkedRuntime(std::unique_ptr<Memory> memory) : memory_(std::move(memory)) {}
+LinkedRuntime::LinkedRuntime(LinkedRuntime&&) noexcept = default;
+LinkedRuntime::~LinkedRuntime() = default;
+
+const std::vector<Arena::Part>& LinkedRuntime::code() const {
+    return memory_->manager.code;
+}
+
+} // namespace djstap::injection

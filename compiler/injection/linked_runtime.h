@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The runtime and a script's object, linked into an arena.
+#pragma once
+#include "diagnostics/result.h"
+#include "injected/injected.h"
+#include "injection/arena.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace djstap::injection {
+
+class LinkedRuntime {
+  public:
+    // Links an ELF object that was compiled for a probed program (CodegenKernel::injected). Fails
+    // if it refers to what the runtime lacks. The arena has its address, and outlives the object.
+    static Result<LinkedRuntime> link(const std::string& object, Arena& arena);
+    LinkedRuntime(LinkedRuntime&&) noexcept;
+    ~LinkedRuntime();
+
+    // What is in the arena, and runs there, in this process.
+    const struct ::djs_script* script = nullptr;
+    const djs_user_calls* runtime = nullptr;
+    void (*init)(const djs_arena*) = nullptr;
+    void (*set_places)(const djs_place*, u32) = nullptr;
+    void* (*allocate)(u64) = nullptr;
+    u32 (*settle)(bool gone) = nullptr;
+    u64 (*unslotted)() = nullptr;
+    uint64_t claim = 0; // djs_slot_entry
+
+    // Its parts that a process may execute but not change.
+    const std::vector<Arena::Part>& code() const;
+
+  private:
+    struct Memory;
+    explicit LinkedRuntime(std::unique_ptr<Memory> memory);
+    std::unique_ptr<Memory> memory_;
+};
+
+} // namespace djstap::injection

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "injection/memory_map.h"
+
+#include "arch/injection.h"
+#include "system/file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+namespace djstap::injection {
+
+Result<MemoryMap> MemoryMap::of(pid_t pid) {
+    const std::string file = "/proc/" + std::to_string(pid) + "/maps";
+    auto text = read_file(file);
+    if (!text)
+        return text.failure();
+    MemoryMap map;
+    std::istringstream lines(*text);
+    for (std::string line; std::getline(lines, line);) {
+        // begin-end rwxp offset device inode path
+        Mapping mapping;
+        const char* const end = line.data() + line.size();
+        auto number = std::from_chars(line.data(), end, mapping.range.begin, 16);
+        if (number.ptr != end && *number.ptr == '-')
+            number = std::from_chars(number.ptr + 1, end, mapping.range.end, 16);
+        const auto rest = static_cast<size_t>(number.ptr - line.data());
+        constexpr size_t rights = 4;
+        if (line.size() < rest + 2 + rights)
+            return Failure{file + " has an unknown form", ""};
+        mapping.executable = line[rest + 3] == 'x';
+        std::from_chars(number.ptr + 2 + rights, end, mapping.offset, 16);
+        if (const size_t path = line.find('/'); path != std::string::npos)
+            mapping.path = line.substr(path);
+        map.mappings_.push_back(std::move(mapping));
+    }
+    return map;
+}
+
+bool MemoryMap::is_free(const Range& range) const {
+    return std::none_of(mappings_.begin(), mappings_.end(),
+                        [&](const Mapping& each) { return each.range.overlaps(range); });
+}
+
+std::vector<Mapping> MemoryMap::of_file(const std::string& path) const {
+    std::vector<Mapping> found;
+    std::copy_if(mappings_.begin(), mappings_.end(), std::back_inserter(found),
+                 [&](const Mapping& each) { return each.path == path; });
+    return found;
+}
+
+std::optional<uint64_t> find_room(const MemoryMap& program, const MemoryMap& own, Range code,
+                                  uint64_t bytes, uint64_t near_bytes) {
+    constexpr uint64_t page = 4096, lowest = uint64_t{1} << 20, highest = uint64_t{1} << 47;
+    // The heap grows upwards from the end of a program, and stacks and mappings downwards.
+    constexpr uint64_t distance = uint64_t{16} << 20, for_heap = uint64_t{512} << 20;
+    const uint64_t reach = arch::jump_reach() - (uint64_t{1} << 20);
+    std::vector<uint64_t> candidates;
+    if (code.begin > bytes + distance + lowest)
+        candidates.push_back(code.begin - bytes - distance);
+    candidates.push_back(code.end + for_heap);
+    for (const MemoryMap* map : {&program, &own})
+        for (const Mapping& each : map->all()) {
+            if (each.range.begin > bytes + lowest)
+                candidates.push_back(each.range.begin - bytes);
+            candidates.push_back(each.range.end);
+        }
+    for (uint64_t candidate : candidates) {
+        candidate &= ~(page - 1);
+        const Range room{candidate, candidate + bytes};
+        const uint64_t first = std::min(candidate, code.begin);
+        const uint64_t last = std::max(candidate + near_bytes, code.end);
+        if (candidate >= lowest && room.end < highest && last - first < reach &&
+            program.is_free(room) && own.is_free(room))
+            return candidate;
+    }
+    return std::nullopt;
+}
+
+} // namespace djstap::injection

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a process has mapped.
+#pragma once
+#include "diagnostics/result.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace djstap::injection {
+
+struct Range {
+    uint64_t begin = 0, end = 0;
+    bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
+};
+
+struct Mapping {
+    Range range;
+    uint64_t offset = 0; // in the file
+    bool executable = false;
+    std::string path; // empty: no file
+};
+
+class MemoryMap {
+  public:
+    // Reads /proc/PID/maps.
+    static Result<MemoryMap> of(pid_t pid);
+    bool is_free(const Range& range) const;
+    // Returns the mappings of a file.
+    std::vector<Mapping> of_file(const std::string& path) const;
+    const std::vector<Mapping>& all() const { return mappings_; }
+
+  private:
+    std::vector<Mapping> mappings_;
+};
+
+// Returns where `bytes` are free in both processes, within the reach of jumps to and from all of
+// `code`: of the first `near_bytes` of them. Nothing: nowhere.
+std::optional<uint64_t> find_room(const MemoryMap& program, const MemoryMap& own, Range code,
+                                  uint64_t bytes, uint64_t near_bytes);
+
+} // namespace djstap::injection

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The code that a program's patched places lead to.
+#pragma once
+#include "diagnostics/result.h"
+#include "injected/injected.h"
+#include "injection/places.h"
+
+#include <string>
+#include <vector>
+
+namespace djstap::injection {
+
+// What stubs call.
+struct Callees {
+    uint64_t owner = 0, claim = 0;
+    const struct ::djs_script* script = nullptr;
+};
+
+struct Patch {
+    uint64_t address = 0; // at run time
+    std::string bytes;
+};
+
+// The stubs of one file.
+struct Stubs {
+    std::string code;
+    std::vector<Patch> patches;
+    std::vector<djs_place> places; // in the order of their return addresses
+};
+
+// Returns how much memory the stubs of a file take at most.
+uint64_t room_for_stubs(const PlacedImage& image);
+// Writes them for memory at `at`; notes in the image what cannot run there.
+Stubs make_stubs(PlacedImage& image, const Callees& callees, uint64_t at);
+
+} // namespace djstap::injection

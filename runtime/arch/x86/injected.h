@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Instructions of the runtime inside a probed program. */
+#ifndef DJSTAP_X86_INJECTED_H
+#define DJSTAP_X86_INJECTED_H
+
+#include <asm/prctl.h>
+#include <asm/unistd.h>
+
+#include "include/platform.h"
+
+/* Returns what the kernel does: an error is a negative errno. */
+static inline long djs_syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+	register long fourth __asm__("r10") = d;
+	register long fifth __asm__("r8") = e;
+	register long sixth __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline u64 djs_thread_base(void)
+{
+	u64 base;
+
+	__asm__ volatile("rdfsbase %0" : "=r"(base));
+	return base;
+}
+
+static inline void djs_set_percpu_base(u64 distance)
+{
+	djs_syscall6(__NR_arch_prctl, ARCH_SET_GS, (long)distance, 0, 0, 0, 0);
+}
+
+static inline u32 djs_percpu_word(const u32 *place)
+{
+	u32 word;
+
+	__asm__ volatile("movl %%gs:(%1), %0" : "=r"(word) : "r"(place));
+	return word;
+}
+
+static inline bool djs_exchange_here(u64 *place, u64 expected, u64 next)
+{
+	bool done;
+
+	__asm__ volatile("cmpxchgq %3, %1"
+			 : "=@ccz"(done), "+m"(*place), "+a"(expected)
+			 : "r"(next)
+			 : "memory");
+	return done;
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The runtime inside a probed program (djstap --runtime=process). Its sources are those of the
+ * runtime in user space (userspace/), except that:
+ *
+ *   - It is linked, together with the script's object, into an arena: memory that djstap and the
+ * program share, at the same addresses. djstap allocates and initializes everything, and runs begin
+ * and end probes and timers there, as CPU 0; the program runs the handlers of its functions.
+ *   - A "CPU" is a slot of a thread. A thread claims one at its first hit (threads.c).
+ *   - A signal may interrupt a handler and hit a probe: what a slot holds is safe from that, as in
+ * the kernel from interrupts.
+ *   - It needs no library: libc.c has what the sources call.
+ */
+#ifndef DJSTAP_INJECTED_H
+#define DJSTAP_INJECTED_H
+
+#include "include/script.h"
+#include "userspace/userspace.h"
+
+/* The most threads of the program at the same time, and one for djstap. */
+#define DJS_SLOTS DJS_USER_CPUS_MAX
+
+/* The first page of each slot's area. The program's own, and empty after a fork: a child has no
+ * slots. */
+struct djs_thread_owner {
+	u64 base; /* djs_thread_base() of the thread that has the slot; 0: none */
+	s32 tid;  /* its number; 0: nobody has claimed the slot */
+	s32 pid;  /* in the first slot: the process; 0: this one is a child */
+};
+#define DJS_NO_THREAD UINT64_MAX /* a base that no thread has */
+
+/* The second page, which is shared. */
+struct djs_thread_slot {
+	u32 number;
+	u32 active; /* handlers of this thread, of which all but the last were interrupted by a
+		       signal */
+};
+#define DJS_SLOT_HEADER_BYTES 8192u
+
+/* Where the arena has what. */
+struct djs_arena {
+	char *heap;
+	u64 heap_bytes;
+	char *slots; /* DJS_SLOTS areas of DJS_USER_PERCPU_BYTES */
+	char *rings; /* for each slot: a page, and the ring's data twice in a row */
+	/* tz_gmtoff() and tz_name() */
+	s64 seconds_west;
+	char zone[64];
+};
+
+/* A place in the program from which a handler is called. */
+struct djs_place {
+	u64 return_address; /* of the stub's call */
+	u32 site;	    /* the first one there */
+	u32 unused;
+	u64 address; /* of the probed instruction */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Called by djstap, in this order; then djs_user_runtime.load. */
+void djs_injected_init(const struct djs_arena *arena);
+/* `places` are sorted by their return addresses. */
+void djs_injected_places(const struct djs_place *places, u32 count);
+/* Allocates memory of the arena, zeroed; NULL: there is no more. */
+void *djs_arena_allocate(u64 bytes);
+/* Before end probes: no more handlers begin. Returns how many threads are in one. `gone`: the
+ * program has ended, and what it held is free. */
+u32 djs_injected_settle(bool gone);
+/* Hits of threads that got no slot. */
+u64 djs_injected_unslotted(void);
+
+/* Returns whether this thread has a slot from now on. */
+int djs_slot_claim(void);
+/* Returns whether a signal has interrupted a handler of this thread. */
+bool djs_slot_nested(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

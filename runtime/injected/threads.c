@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Slots: the memory of one thread. As with CPUs, an address in the first slot stands for all of
+// them, and a thread's base is the distance of its own one. A stub compares the owner of the slot
+// at that distance with the thread, and has the thread claim a slot if it is another one: a new
+// thread inherits the base of the one that created it.
+#include "arch/runtime.h"
+#include "cpu/cpu.h"
+#include "injected/internal.h"
+#include "userspace/kernel.h"
+
+u32 djs_user_cpus;
+static struct djs_arena arena;
+static u64 area_used;
+static u64 unslotted;
+
+static struct djs_thread_owner *owner_of(u32 number)
+{
+	return (struct djs_thread_owner *)(arena.slots + number * DJS_USER_PERCPU_BYTES);
+}
+
+static struct djs_thread_slot *slot_of(u32 number)
+{
+	return (struct djs_thread_slot *)(arena.slots + number * DJS_USER_PERCPU_BYTES + PAGE_SIZE);
+}
+
+void djs_injected_init(const struct djs_arena *given)
+{
+	u32 i;
+
+	arena = *given;
+	djs_user_cpus = DJS_SLOTS;
+	area_used = DJS_SLOT_HEADER_BYTES + DJS_USER_COUNTERS * sizeof(s64);
+	for (i = 0; i < DJS_SLOTS; i++)
+		slot_of(i)->number = i;
+}
+
+const struct djs_arena *djs_arena_parts(void)
+{
+	return &arena;
+}
+
+void *djs_arena_allocate(u64 bytes)
+{
+	char *memory = arena.heap;
+
+	bytes = ALIGN(bytes, 64ull);
+	if (bytes > arena.heap_bytes)
+		return NULL;
+	arena.heap += bytes;
+	arena.heap_bytes -= bytes;
+	return memory;
+}
+
+void *djs_user_percpu_alloc(u64 bytes)
+{
+	char *memory = arena.slots + area_used;
+
+	bytes = ALIGN(bytes, 64ull);
+	if (bytes > DJS_USER_PERCPU_BYTES - area_used)
+		return NULL;
+	area_used += bytes;
+	return memory;
+}
+
+u32 djs_slot_here(void)
+{
+	return djs_percpu_word(&slot_of(0)->number);
+}
+
+struct djs_thread_slot *djs_slot_of_thread(void)
+{
+	return slot_of(djs_slot_here());
+}
+
+bool djs_slot_nested(void)
+{
+	return djs_slot_of_thread()->active > 1;
+}
+
+u32 djs_slots_active(void)
+{
+	u32 i, active = 0;
+
+	for (i = 0; i < DJS_SLOTS; i++)
+		active += READ_ONCE(slot_of(i)->active) != 0;
+	return active;
+}
+
+u64 djs_injected_unslotted(void)
+{
+	return READ_ONCE(unslotted);
+}
+
+static s32 this_thread(void)
+{
+	return (s32)djs_syscall6(__NR_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+static bool is_gone(s32 pid, s32 tid)
+{
+	return djs_syscall6(__NR_tgkill, pid, tid, 0, 0, 0, 0) == -ESRCH;
+}
+
+/* Whoever changes the thread's number of a slot has the slot; a signal's handler may do the same in
+ * between. */
+static bool take_over(u32 number, s32 from, s32 to)
+{
+	return __atomic_compare_exchange_n(&owner_of(number)->tid, &from, to, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/*
+ * Returns a slot for the thread with this base: the one that it has; that of a thread that had the
+ * same base, and is gone; a new one; or that of another thread that is gone. 0: none.
+ */
+static u32 find_slot(u64 base, s32 pid, s32 tid)
+{
+	u32 i;
+	s32 old;
+
+	for (i = 1; i < DJS_SLOTS; i++) {
+		old = READ_ONCE(owner_of(i)->tid);
+		if (old && (old == tid ||
+			    (READ_ONCE(owner_of(i)->base) == base && take_over(i, old, tid))))
+			return i;
+	}
+	for (i = 1; i < DJS_SLOTS; i++)
+		if (!READ_ONCE(owner_of(i)->tid) && take_over(i, 0, tid))
+			return i;
+	for (i = 1; i < DJS_SLOTS; i++) {
+		old = READ_ONCE(owner_of(i)->tid);
+		if (is_gone(pid, old) && take_over(i, old, tid)) {
+			slot_of(i)->active = 0;
+			return i;
+		}
+	}
+	return 0;
+}
+
+int djs_slot_claim(void)
+{
+	u64 base = djs_thread_base();
+	s32 pid = READ_ONCE(owner_of(0)->pid);
+	u32 number;
+
+	/* A child; or a thread whose library has not set up its memory yet. */
+	if (!pid || !base)
+		return 0;
+	number = find_slot(base, pid, this_thread());
+	if (!number) {
+		__atomic_fetch_add(&unslotted, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
+	WRITE_ONCE(owner_of(number)->base, base);
+	djs_set_percpu_base(number * DJS_USER_PERCPU_BYTES);
+	return 1;
+}
