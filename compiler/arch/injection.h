@@ -37,6 +37,7 @@ struct StubTargets {
 };
 struct Stub {
     std::string code;
+    size_t entry_at = 0;  // the offset to which the place jumps
     size_t return_at = 0; // the offset to which the trampoline returns
 };
 Stub stub_code(const StubTargets& targets, uint64_t at);

@@ -130,6 +130,8 @@ llvm::Value* ScriptModule::image_address(llvm::IRBuilder<>& builder, uint32_t im
     llvm::Value* table = builder.CreateLoad(types.pointer, biases);
     llvm::Value* bias = builder.CreateLoad(
         types.i64, builder.CreateConstInBoundsGEP1_32(types.i64, table, segment), true);
+    if (kernel.injected) // the program is there, maybe where it was linked to be
+        return builder.CreateAdd(bias, number(static_cast<int64_t>(address)));
     return builder.CreateSelect(builder.CreateICmpEQ(bias, number(0)), number(0),
                                 builder.CreateAdd(bias, number(static_cast<int64_t>(address))));
 }

@@ -23,7 +23,7 @@ class LinkedRuntime {
     const struct ::djs_script* script = nullptr;
     const djs_user_calls* runtime = nullptr;
     void (*init)(const djs_arena*) = nullptr;
-    void (*set_places)(const djs_place*, u32) = nullptr;
+    void (*set_places)(const djs_place*, u32, unsigned long*) = nullptr;
     void* (*allocate)(u64) = nullptr;
     u32 (*settle)(bool gone) = nullptr;
     u64 (*unslotted)() = nullptr;

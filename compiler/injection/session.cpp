@@ -51,6 +51,10 @@ class Injection {
     Status share_stubs(const PlacedImage& image, uint64_t at, const Stubs& stubs);
     Status call(const char* what, long number, const std::array<uint64_t, 6>& arguments);
     Status own_page(unsigned slot);
+    // Of the arena's heap.
+    template <class T> T* allocate(size_t count) const {
+        return static_cast<T*>(linked_.allocate(count * sizeof(T)));
+    }
 
     TracedProgram program_;
     Arena& arena_;
@@ -81,12 +85,17 @@ Status Injection::prepare(const MemoryMap& map) {
     std::sort(places.begin(), places.end(), [](const djs_place& a, const djs_place& b) {
         return a.return_address < b.return_address;
     });
-    auto* const table =
-        static_cast<djs_place*>(linked_.allocate(places.size() * sizeof(djs_place)));
-    if (!table)
+    const struct ::djs_script& script = *linked_.script;
+    auto* const table = allocate<djs_place>(places.size());
+    auto* const biases = allocate<unsigned long>(script.segment_count);
+    if (!table || !biases)
         return Failure{"no memory for the script's places", ""};
     std::copy(places.begin(), places.end(), table);
-    linked_.set_places(table, static_cast<u32>(places.size()));
+    for (const PlacedImage& image : images_)
+        for (uint32_t i = 0; i < script.segment_count; i++)
+            if (image.path == script.images[script.segments[i].image].name)
+                biases[i] = image.bias;
+    linked_.set_places(table, static_cast<u32>(places.size()), biases);
     return Done{};
 }
 

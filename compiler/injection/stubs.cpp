@@ -55,7 +55,7 @@ Stubs make_stubs(PlacedImage& image, const Callees& callees, uint64_t at) {
         const arch::Stub stub = arch::stub_code(
             {callees.owner, callees.claim, reinterpret_cast<uint64_t>(trampoline.direct)}, here);
         auto moved = moved_code(place, image.bias, here + stub.code.size(), *decoder);
-        std::string jump = arch::planted_jump(address, here);
+        std::string jump = arch::planted_jump(address, here + stub.entry_at);
         if (!moved || jump.empty()) {
             place.refusal =
                 moved ? "it is too far from the memory that was free" : moved.failure().message;
@@ -63,7 +63,7 @@ Stubs make_stubs(PlacedImage& image, const Callees& callees, uint64_t at) {
         }
         out.code += stub.code + *moved;
         out.patches.push_back({address, std::move(jump)});
-        out.places.push_back({here + stub.return_at, place.site, 0, address});
+        out.places.push_back({here + stub.return_at, place.site});
     }
     return out;
 }

@@ -1,19 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "probes/in_process.h"
 
+#include "arch/arch.h"
+
 #include <algorithm>
+#include <array>
 
 namespace djstap {
 
 bool is_entry_of_program(const ast::ProbePoint& point) {
-    return point.components.front().name == "process" && find_component(point, "function") &&
-           !find_component(point, "return");
+    // One process is known only when it runs; a label or a callee is no entry.
+    constexpr std::array allowed{"process", "library", "function", "call", "exported", "inline"};
+    return point.components.front().name == "process" &&
+           point.components.front().argument != ast::PointComponent::Argument::Number &&
+           find_component(point, "function") &&
+           std::all_of(point.components.begin(), point.components.end(), [&](const auto& each) {
+               return std::find(allowed.begin(), allowed.end(), each.name) != allowed.end();
+           });
 }
 
 bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& candidates) {
     if (!resolver.options.in_process)
         return true;
+    if (!is_entry_of_program(point))
+        return true; // begin, end, timers
+    const ast::PointComponent& argument = code_component(point);
+    const auto go = std::find_if(candidates.begin(), candidates.end(), [](const Candidate& each) {
+        return each.image && is_go(each.image->image());
+    });
+    if (go != candidates.end()) {
+        resolver.diagnostics
+            .report(DiagnosticKind::CannotProbe, argument.argument_range,
+                    {argument.string, "the program is written in Go, whose stacks are too small "
+                                      "for handlers"})
+            .hint("without --runtime=process, as root, uprobes reach it");
+        return false;
+    }
     const size_t found = candidates.size();
     std::erase_if(candidates, [](const Candidate& each) { return each.scope != 0; });
     for (Candidate& each : candidates)
@@ -28,7 +51,6 @@ bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
         std::to_string(inlined) +
         (inlined == 1 ? " inline instance of a function" : " inline instances of functions");
     const char* hint = "without --runtime=process, as root, uprobes reach them";
-    const ast::PointComponent& argument = code_component(point);
     if (candidates.empty())
         resolver.diagnostics
             .report(DiagnosticKind::CannotProbe, argument.argument_range,
@@ -41,6 +63,24 @@ bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
                     {argument.string, what})
             .hint(std::string(hint) + "; .call selects only the functions' own code");
     return !candidates.empty();
+}
+
+const program::Expression* value_in_other_register(const AccessMap& accesses) {
+    auto is_other = [](const Access& access) {
+        if (access.base == Access::Base::Register)
+            return !arch::is_seen_by_direct_call(access.reg);
+        return access.base == Access::Base::Computed &&
+               std::any_of(access.operations.begin(), access.operations.end(),
+                           [](const LocationOperation& operation) {
+                               return operation.kind == LocationOperation::Kind::Register &&
+                                      !arch::is_seen_by_direct_call(operation.reg);
+                           });
+    };
+    for (const auto& [node, access] : accesses)
+        if (is_other(access.value) ||
+            std::any_of(access.parts.begin(), access.parts.end(), is_other))
+            return node;
+    return nullptr;
 }
 
 } // namespace djstap

@@ -78,13 +78,12 @@ std::vector<std::string> mechanism_names() {
     return names;
 }
 
-namespace {
-
-// Go copies stacks, and finds the callers of functions by their return addresses.
 bool is_go(const Image& program) {
     const ElfFile* elf = program.elf();
     return elf && (elf->section(".gopclntab") || elf->section(".note.go.buildid"));
 }
+
+namespace {
 
 MechanismChoice choose_in_program(const Image& image, uint64_t address, Mechanism mechanism,
                                   const char* reason, std::optional<Mechanism> forced) {

@@ -272,6 +272,8 @@ class ProbeResolver {
                 report(diagnostics_, error);
         if (!body.errors().empty())
             return false;
+        if (!check_registers(variant.accesses))
+            return false;
         const uint32_t here = candidate.image ? image_number(candidate.image->image()) : no_index;
         if (!check_programs(variant.accesses, here))
             return false;
@@ -352,6 +354,18 @@ class ProbeResolver {
         };
         made = std::move(foreign);
         return own;
+    }
+
+    bool check_registers(const AccessMap& accesses) {
+        const program::Expression* other =
+            resolver_.options.in_process ? value_in_other_register(accesses) : nullptr;
+        if (other)
+            diagnostics_
+                .report(DiagnosticKind::TargetNotAvailable, other->range,
+                        {std::string(diagnostics_.sources().text(other->range)), "this probe",
+                         "it is in a register that passes no argument"})
+                .hint("without --runtime=process, as root, uprobes read it");
+        return !other;
     }
 
     // The address of a program's variable is known where a process is in the program. `here`: the

@@ -9,9 +9,6 @@
 
 #include "arch/runtime.h"
 #include "cpu/cpu.h"
-#ifdef DJS_INJECTED
-#include "injected/injected.h"
-#endif
 
 #ifdef __KERNEL__
 #include <linux/preempt.h>
@@ -49,6 +46,9 @@ static __always_inline unsigned int djs_level(void)
 }
 #else
 /* Nothing interrupts a handler in djstap's own process; in a program, a signal may. */
+#ifdef DJS_INJECTED
+bool djs_slot_nested(void); /* injected/threads.c */
+#endif
 static inline unsigned int djs_level(void)
 {
 	return 0;

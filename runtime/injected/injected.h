@@ -51,9 +51,7 @@ struct djs_arena {
 /* A place in the program from which a handler is called. */
 struct djs_place {
 	u64 return_address; /* of the stub's call */
-	u32 site;	    /* the first one there */
-	u32 unused;
-	u64 address; /* of the probed instruction */
+	u64 site;	    /* the first one there */
 };
 
 #ifdef __cplusplus
@@ -62,8 +60,9 @@ extern "C" {
 
 /* Called by djstap, in this order; then djs_user_runtime.load. */
 void djs_injected_init(const struct djs_arena *arena);
-/* `places` are sorted by their return addresses. */
-void djs_injected_places(const struct djs_place *places, u32 count);
+/* After that. `places` are sorted by their return addresses; `biases` are those of the script's segments: what is added to
+ * link-time addresses. */
+void djs_injected_places(const struct djs_place *places, u32 count, unsigned long *biases);
 /* Allocates memory of the arena, zeroed; NULL: there is no more. */
 void *djs_arena_allocate(u64 bytes);
 /* Before end probes: no more handlers begin. Returns how many threads are in one. `gone`: the
@@ -74,8 +73,6 @@ u64 djs_injected_unslotted(void);
 
 /* Returns whether this thread has a slot from now on. */
 int djs_slot_claim(void);
-/* Returns whether a signal has interrupted a handler of this thread. */
-bool djs_slot_nested(void);
 
 #ifdef __cplusplus
 }

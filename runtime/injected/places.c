@@ -7,8 +7,11 @@
 static const struct djs_place *places;
 static u32 place_count;
 
-void djs_injected_places(const struct djs_place *given, u32 count)
+unsigned long *djs_biases; /* handlers load from it */
+
+void djs_injected_places(const struct djs_place *given, u32 count, unsigned long *biases)
 {
+	djs_biases = biases;
 	places = given;
 	place_count = count;
 }
@@ -32,7 +35,7 @@ static const struct djs_place *place_of_return(u64 return_address)
 const struct djs_site *djs_find_site(const struct djs_handler *handler, u64 return_address)
 {
 	const struct djs_place *place = place_of_return(return_address);
-	u32 site = place ? place->site : DJS_NO_INDEX;
+	u32 site = place ? (u32)place->site : DJS_NO_INDEX;
 
 	while (site != DJS_NO_INDEX) {
 		const struct djs_site *found = &djs_script.sites[site];
@@ -46,11 +49,5 @@ const struct djs_site *djs_find_site(const struct djs_handler *handler, u64 retu
 
 u64 djs_site_run_address(const struct djs_site *site)
 {
-	u32 i, at;
-
-	for (i = 0; i < place_count; i++)
-		for (at = places[i].site; at != DJS_NO_INDEX; at = djs_script.sites[at].next)
-			if (&djs_script.sites[at] == site)
-				return places[i].address;
-	return 0;
+	return site->segment == DJS_NO_INDEX ? 0 : site->address + djs_biases[site->segment];
 }

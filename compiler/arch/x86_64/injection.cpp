@@ -210,55 +210,58 @@ uint64_t jump_reach() {
 
 namespace {
 
+// What is rare precedes the entry. It calls djs_slot_entry, and continues at the call of the handlers or behind it.
+void finish_claim(Code& code, size_t call_bytes, size_t to_call) {
+    // From the end of each jump: over the other one, and the entry's instructions.
+    code.bytes({0x75, static_cast<uint8_t>(2 + to_call)});              // jne call
+    code.bytes({0xeb, static_cast<uint8_t>(to_call + call_bytes)});     // jmp behind it
+}
+
 // All of the runtime's memory is near.
 Stub near_stub(const StubTargets& targets, uint64_t at) {
-    constexpr uint8_t claim_bytes = 9;
+    constexpr size_t call_bytes = 5, check_bytes = 17;
     Code code(at);
+    Stub stub;
+    code.bytes({call_opcode});
+    code.distance(targets.claim);
+    finish_claim(code, call_bytes, check_bytes);
+    stub.entry_at = code.text.size();
     code.bytes({0x41, 0x53});                   // push %r11
     code.bytes({0xf3, 0x49, 0x0f, 0xae, 0xc3}); // rdfsbase %r11
     code.bytes({0x65, 0x4c, 0x3b, 0x1d});       // cmp %gs:owner(%rip), %r11
     code.distance(targets.owner);
-    code.bytes({0x75, 0x09}); // jne claim
-    const size_t call_at = code.text.size();
+    code.bytes({0x75, static_cast<uint8_t>(-(code.text.size() + 2))}); // jne claim
     code.bytes({call_opcode});
     code.distance(targets.handlers);
-    Stub stub;
     stub.return_at = code.text.size();
-    code.bytes({0x41, 0x5b});        // pop %r11
-    code.bytes({0xeb, claim_bytes}); // jmp behind
-    code.bytes({call_opcode});
-    code.distance(targets.claim);
-    code.bytes({0x75, static_cast<uint8_t>(call_at - (code.text.size() + 2))}); // jne call
-    code.bytes({0xeb, static_cast<uint8_t>(stub.return_at - (code.text.size() + 2))});
+    code.bytes({0x41, 0x5b}); // pop %r11
     stub.code = std::move(code.text);
     return stub;
 }
 
 // As near_stub, for a library that is farther away.
 Stub far_stub(const StubTargets& targets, uint64_t at) {
+    constexpr size_t call_bytes = 13, check_bytes = 25;
     Code code(at);
-    auto load = [&](uint64_t address) {
+    Stub stub;
+    auto call = [&](uint64_t address) {
         code.bytes({0x49, 0xbb}); // movabs address, %r11
         code.number(address, 8);
+        code.bytes({0x41, 0xff, 0xd3}); // call *%r11
     };
+    call(targets.claim);
+    finish_claim(code, call_bytes, check_bytes);
+    stub.entry_at = code.text.size();
     code.bytes({0x41, 0x53, 0x50}); // push %r11; push %rax
     code.bytes({0x48, 0xb8});       // movabs owner, %rax
     code.number(targets.owner, 8);
     code.bytes({0xf3, 0x49, 0x0f, 0xae, 0xc3}); // rdfsbase %r11
     code.bytes({0x65, 0x4c, 0x3b, 0x18});       // cmp %gs:(%rax), %r11
     code.bytes({0x58});                         // pop %rax
-    code.bytes({0x75, 17});                     // jne claim
-    const size_t call_at = code.text.size();
-    load(targets.handlers);
-    code.bytes({0x41, 0xff, 0xd3}); // call *%r11
-    Stub stub;
+    code.bytes({0x75, static_cast<uint8_t>(-(code.text.size() + 2))});
+    call(targets.handlers);
     stub.return_at = code.text.size();
     code.bytes({0x41, 0x5b}); // pop %r11
-    code.bytes({0xeb, 17});   // jmp behind
-    load(targets.claim);
-    code.bytes({0x41, 0xff, 0xd3});
-    code.bytes({0x75, static_cast<uint8_t>(call_at - (code.text.size() + 2))});
-    code.bytes({0xeb, static_cast<uint8_t>(stub.return_at - (code.text.size() + 2))});
     stub.code = std::move(code.text);
     return stub;
 }

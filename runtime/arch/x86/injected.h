@@ -5,8 +5,8 @@
 
 #include <asm/prctl.h>
 #include <asm/unistd.h>
-
-#include "include/platform.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Returns what the kernel does: an error is a negative errno. */
 static inline long djs_syscall6(long number, long a, long b, long c, long d, long e, long f)
@@ -23,28 +23,28 @@ static inline long djs_syscall6(long number, long a, long b, long c, long d, lon
 	return result;
 }
 
-static inline u64 djs_thread_base(void)
+static inline uint64_t djs_thread_base(void)
 {
-	u64 base;
+	uint64_t base;
 
 	__asm__ volatile("rdfsbase %0" : "=r"(base));
 	return base;
 }
 
-static inline void djs_set_percpu_base(u64 distance)
+static inline void djs_set_percpu_base(uint64_t distance)
 {
 	djs_syscall6(__NR_arch_prctl, ARCH_SET_GS, (long)distance, 0, 0, 0, 0);
 }
 
-static inline u32 djs_percpu_word(const u32 *place)
+static inline uint32_t djs_percpu_word(const uint32_t *place)
 {
-	u32 word;
+	uint32_t word;
 
 	__asm__ volatile("movl %%gs:(%1), %0" : "=r"(word) : "r"(place));
 	return word;
 }
 
-static inline bool djs_exchange_here(u64 *place, u64 expected, u64 next)
+static inline bool djs_exchange_here(uint64_t *place, uint64_t expected, uint64_t next)
 {
 	bool done;
 

@@ -173,7 +173,13 @@ TEST(Options, MisspeltValuesGetTheNearestOne) {
     reject({"--runtime=user", "--guest", "x"});
     reject({"--runtime=user", "-F", "x"});
     reject({"--runtime=user", "-p4", "x"});
+    reject({"--runtime=process", "x"});
+    reject({"--runtime=process", "-x", "1", "x"});
+    reject({"--runtime=process", "-c", "true", "--guest", "x"});
     EXPECT_TRUE(accept({"--runtime=user", "x"}).user_space);
+    EXPECT_FALSE(accept({"--runtime=user", "x"}).in_process);
+    EXPECT_TRUE(accept({"--runtime=process", "-c", "true", "x"}).in_process);
+    EXPECT_TRUE(accept({"--runtime=process", "-p2", "x"}).in_process);
     EXPECT_FALSE(accept({"--runtime=kernel", "x"}).user_space);
     reject({"--color=pink", "x"});
 }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "arch/injection.h"
+
+namespace djstap::arch {
+
+Result<std::string> moved_instruction(std::string_view, const Instruction&, uint64_t, uint64_t) {
+    return std::string();
+}
+
+std::string planted_jump(uint64_t, uint64_t) {
+    return {};
+}
+
+uint64_t jump_reach() {
+    return 0;
+}
+
+Stub stub_code(const StubTargets&, uint64_t) {
+    return {};
+}
+
+size_t stub_stack_bytes() {
+    return 0;
+}
+
+size_t stub_room() {
+    return 0;
+}
+
+bool has_stub_instructions() {
+    return false;
+}
+
+std::string_view stop_instruction() {
+    return {};
+}
+
+std::string_view kernel_call_instruction() {
+    return {};
+}
+
+Result<StoppedRegisters> StoppedRegisters::of(pid_t) {
+    return StoppedRegisters();
+}
+
+Status StoppedRegisters::store(pid_t) const {
+    return Done{};
+}
+
+uint64_t StoppedRegisters::instruction_pointer() const {
+    return words_[0];
+}
+
+void StoppedRegisters::set_instruction_pointer(uint64_t) {}
+
+void StoppedRegisters::set_call(long, const std::array<uint64_t, 6>&) {}
+
+int64_t StoppedRegisters::result() const {
+    return 0;
+}
+
+bool StoppedRegisters::has_slot_base() const {
+    return false;
+}
+
+} // namespace djstap::arch

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A program whose calls and values are known. Each argument is an action:
+//
+//   sum N       calls sum(i, 2 * i), i from 1 to N
+//   shape       describes two shapes
+//   many        passes nine arguments
+//   threads N   N threads at the same time call sum(1, 2), 20,000 times each
+//   series N    N threads, one after the other, call sum(1, 2) ten times each
+//   fork N      N children, one after the other, call sum(1, 2); vfork N: the same with vfork
+//   jump N      leaves leave() by longjmp N times
+//   throw N     leaves thrower(), two calls deep, by an exception N times, and says how many were caught
+//   cancel      cancels a thread in hang()
+//   trace       prints the names of the functions that called it, as backtrace() finds them
+//   signals N   a timer's signals call sum(1, 2) until there were N, while the program calls it: says how often in all
+//   alternate   a signal calls sum(1, 2) on a small stack of its own
+//   short       calls functions that are too short for a jump, or that something jumps into
+//   wait        reads a line
+//   end         ends by SIGKILL
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <execinfo.h>
+#include <pthread.h>
+#include <stdexcept>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OUTLINE extern "C" __attribute__((noinline, noclone))
+
+struct shape {
+    int id;
+    const char* name;
+    shape* next;
+};
+
+volatile long sink;
+int level = 7;
+static jmp_buf here;
+
+OUTLINE int sum(int a, long b) {
+    sink = a;
+    return a + static_cast<int>(b);
+}
+OUTLINE void describe(shape* shape, const char* text, char c) { sink = shape->id + text[0] + c; }
+OUTLINE long many(long a, long b, long c, long d, long e, long f, long g, long h, long i) {
+    sink = a;
+    return a + b + c + d + e + f + g + h + i;
+}
+OUTLINE void leave(int n) {
+    sink = n;
+    longjmp(here, n);
+}
+OUTLINE void thrower(int n) {
+    sink = n;
+    throw std::runtime_error("thrown");
+}
+OUTLINE void middle(int n) {
+    thrower(n);
+    sink = n;
+}
+OUTLINE void hang(int* ready) {
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+    for (;;)
+        pause();
+}
+OUTLINE void print_trace(const char* first) {
+    void* addresses[32];
+    const int count = backtrace(addresses, 32);
+    char** names = backtrace_symbols(addresses, count);
+    for (int i = 1; i < count; i++) {
+        const char* open = strchr(names[i], '(');
+        printf("%s%.*s", i > 1 ? " " : first, static_cast<int>(strcspn(open + 1, "+)")), open + 1);
+    }
+    free(names);
+    printf("\n");
+}
+OUTLINE void outer(const char* first) {
+    print_trace(first);
+    sink = 0;
+}
+
+// A jump leads to the second instruction; the others are shorter than a jump.
+extern "C" int entered(int n);
+extern "C" int tiny(int n);
+asm(".text\n"
+    ".globl entered\n.type entered, @function\n"
+    "entered: xor %eax, %eax\n"
+    "1: inc %eax\n dec %edi\n jnz 1b\n ret\n"
+    ".size entered, .-entered\n"
+    ".globl tiny\n.type tiny, @function\n"
+    "tiny: mov %edi, %eax\n ret\n"
+    ".size tiny, .-tiny\n"
+    ".globl neighbour\n.type neighbour, @function\n"
+    "neighbour: ret\n"
+    ".size neighbour, .-neighbour\n");
+
+static void* call_often(void*) {
+    for (int i = 0; i < 20000; i++)
+        sum(1, 2);
+    return nullptr;
+}
+static void* call_ten(void*) {
+    for (int i = 0; i < 10; i++)
+        sum(1, 2);
+    return nullptr;
+}
+static void* hang_on(void* ready) {
+    hang(static_cast<int*>(ready));
+    return nullptr;
+}
+
+static volatile sig_atomic_t signals_seen;
+static void on_signal(int) {
+    signals_seen = signals_seen + 1;
+    sum(1, 2);
+}
+
+static void threads(int n) {
+    pthread_t all[128];
+    for (int i = 0; i < n; i++)
+        pthread_create(&all[i], nullptr, call_often, nullptr);
+    for (int i = 0; i < n; i++)
+        pthread_join(all[i], nullptr);
+}
+static void series(int n) {
+    for (int i = 0; i < n; i++) {
+        pthread_t thread;
+        pthread_create(&thread, nullptr, call_ten, nullptr);
+        pthread_join(thread, nullptr);
+    }
+}
+static void children(int n, bool share) {
+    for (int i = 0; i < n; i++) {
+        const pid_t child = share ? vfork() : fork();
+        if (child == 0) {
+            sum(1, 2);
+            _exit(0);
+        }
+        waitpid(child, nullptr, 0);
+    }
+}
+static void throw_often(int n) {
+    int caught = 0;
+    for (int i = 0; i < n; i++)
+        try {
+            middle(i);
+        } catch (const std::runtime_error&) {
+            caught++;
+        }
+    printf("caught %d\n", caught);
+}
+static void cancel() {
+    int ready = 0;
+    pthread_t thread;
+    void* result = nullptr;
+    pthread_create(&thread, nullptr, hang_on, &ready);
+    while (!__atomic_load_n(&ready, __ATOMIC_ACQUIRE))
+        sched_yield();
+    pthread_cancel(thread);
+    pthread_join(thread, &result);
+    printf("%s\n", result == PTHREAD_CANCELED ? "canceled" : "returned");
+}
+static void signals(int n) {
+    signal(SIGALRM, on_signal);
+    const itimerval every = {{0, 100}, {0, 100}}, never = {};
+    setitimer(ITIMER_REAL, &every, nullptr);
+    long calls = 0;
+    for (; signals_seen < n; calls++)
+        sum(1, 2);
+    setitimer(ITIMER_REAL, &never, nullptr);
+    printf("%ld\n", calls + signals_seen);
+}
+static void alternate() {
+    static char stack[16384];
+    const stack_t other = {stack, 0, sizeof stack};
+    struct sigaction action = {};
+    sigaltstack(&other, nullptr);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGUSR1, &action, nullptr);
+    raise(SIGUSR1);
+}
+static void wait_for_line() {
+    char line[16];
+    printf("%s", fgets(line, sizeof line, stdin) ? line : "nothing\n");
+}
+
+int main(int argc, char** argv) {
+    setvbuf(stdout, nullptr, _IOLBF, 0);
+    for (int i = 1; i < argc; i++) {
+        const char* action = argv[i];
+        const bool has_number = i + 1 < argc && atoi(argv[i + 1]) > 0;
+        const int n = has_number ? atoi(argv[++i]) : 0;
+        if (!strcmp(action, "sum")) {
+            for (int k = 1; k <= n; k++)
+                sum(k, 2 * k);
+        } else if (!strcmp(action, "shape")) {
+            shape square = {2, "square", nullptr}, circle = {1, "circle", &square};
+            describe(&circle, "hello", 'x');
+            describe(&square, "you", 'y');
+        } else if (!strcmp(action, "many")) {
+            printf("%ld\n", many(1, 2, 3, 4, 5, 6, 7, 8, 9));
+        } else if (!strcmp(action, "threads")) {
+            threads(n);
+        } else if (!strcmp(action, "series")) {
+            series(n);
+        } else if (!strcmp(action, "fork") || !strcmp(action, "vfork")) {
+            children(n, *action == 'v');
+        } else if (!strcmp(action, "jump")) {
+            for (volatile int k = 1; k <= n; k = k + 1)
+                if (!setjmp(here))
+                    leave(k);
+        } else if (!strcmp(action, "throw")) {
+            throw_often(n);
+        } else if (!strcmp(action, "cancel")) {
+            cancel();
+        } else if (!strcmp(action, "trace")) {
+            outer("");
+        } else if (!strcmp(action, "signals")) {
+            signals(n);
+        } else if (!strcmp(action, "alternate")) {
+            alternate();
+        } else if (!strcmp(action, "short")) {
+            printf("%d %d\n", entered(3), tiny(4));
+        } else if (!strcmp(action, "wait")) {
+            wait_for_line();
+        } else if (!strcmp(action, "end")) {
+            kill(getpid(), SIGKILL);
+        }
+    }
+    printf("done\n");
+    return 0;
+}

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs scripts inside a program (--runtime=process), on this machine, without a guest.
+
+    run.py --djstap build/release/bin/djstap [CASE...]
+
+A case is a command of program.cpp, a script, and what both print, in any order of the two streams of lines: what the program prints comes
+from the program itself, what the script prints from djstap.
+"""
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FORMS = {
+    "program": ["-g", "-O2", "-rdynamic"],
+    "plain": ["-g", "-O0"],
+    "bare": ["-O2"],
+    "fixed": ["-g", "-O2", "-no-pie"],
+    "static": ["-g", "-O2", "-static"],
+}
+NO_FSGSBASE = "FSGSBASE"
+
+COUNT = 'global n probe process.function("sum") { n++ } probe end { printf("%d hits\\n", n) }'
+ARGUMENTS = """probe process.function("many") { printf("%d %d %d %d %d\\n", $a, $b, $f, $g, $i) }"""
+SHAPES = """probe process.function("describe") {
+    printf("%s %d %s %c %d\\n", user_string($shape->name), $shape->id, user_string($text), $c, $shape->next != 0) }"""
+STORES = """global n, a, s, v, l probe process.function("sum") {
+    n++; a[$b]++; s <<< $b; v += $a; l[probefunc()] <<< $a }
+probe end { printf("%d %d %d %d %d %d %s\\n", n, a[2], @count(s), @sum(s), v, @count(l["sum"]), v == n ? "same" : "differ") }"""
+
+# (name, form of the program, its arguments, script, [lines])
+CASES = [
+    ("counts", "program", "sum 10", COUNT, ["10 hits", "done"]),
+    ("counts of a program at a fixed address", "fixed", "sum 10", COUNT, ["10 hits", "done"]),
+    ("counts of a static program", "static", "sum 10", COUNT, ["10 hits", "done"]),
+    ("arguments", "program", "many", ARGUMENTS, ["1 2 6 7 9", "45", "done"]),
+    ("arguments without optimization", "plain", "many", ARGUMENTS, ["1 2 6 7 9", "45", "done"]),
+    ("what pointers lead to", "program", "shape", SHAPES, ["circle 1 hello x 1", "square 2 you y 0", "done"]),
+    ("a variable of the program", "program", "sum 1", 'probe process.function("sum") { println($level + $a) }', ["8", "done"]),
+    ("an address that is not mapped", "program", "shape",
+     'probe process.function("describe") { try { println($shape->next->id) } catch { println("caught") } }', ["2", "caught", "done"]),
+    ("records in their order", "program", "sum 3",
+     'probe begin { println("begin") } probe process.function("sum") { printf("%d %d\\n", $a, $b) } probe end { println("end") }',
+     ["begin", "1 2", "2 4", "3 6", "end", "done"]),
+    ("where it is", "program", "sum 1",
+     'probe process.function("sum") { printf("%s %s %d\\n", probefunc(), execname(), pid() == target()) }', ["sum program 1", "done"]),
+    ("several functions and probes", "program", "sum 2 shape",
+     'global n probe process.function("{sum,describe}") { n[probefunc()]++ } probe process.function("sum") { n["both"]++ } '
+     'probe end { foreach (f+ in n) printf("%s %d\\n", f, n[f]) }', ["both 2", "describe 2", "sum 2", "done"]),
+    ("a function of a library", "program", "sum 1",
+     'global n probe process.library("libc.so.6").function("setvbuf") { n++ } probe end { println(n) }', ["1", "done"]),
+    ("threads at the same time", "program", "threads 8", STORES, ["160000 160000 160000 320000 160000 160000 same", "done"]),
+    ("more threads than slots, one after the other", "program", "series 150", COUNT, ["1500 hits", "done"]),
+    ("children are not probed", "program", "sum 2 fork 3 sum 2", COUNT, ["4 hits", "done"]),
+    ("children that share the memory are", "program", "sum 2 vfork 3 sum 2", COUNT, ["7 hits", "done"]),
+    ("longjmp", "program", "jump 3", 'probe process.function("leave") { println($n) }', ["1", "2", "3", "done"]),
+    ("exceptions", "program", "throw 5",
+     'global n probe process.function("{thrower,middle}") { n++ } probe end { println(n) }', ["caught 5", "10", "done"]),
+    ("a cancelled thread", "program", "cancel",
+     'probe process.function("hang") { println(probefunc()) }', ["hang", "canceled", "done"]),
+    ("a signal on a stack of its own", "program", "alternate",
+     'global a probe process.function("sum") { a[$a, "x"]++ } probe end { println(a[1, "x"]) }', ["1", "done"]),
+    ("exit()", "program", "sum 5",
+     'probe process.function("sum") { if ($a == 3) exit() println($a) } probe end { println("end") }', ["1", "2", "3", "end", "done"]),
+]
+
+# (name, options, script, [what the messages contain])
+REFUSED = [
+    ("no command", "", COUNT, ["--runtime=process probes the program that -c starts"]),
+    ("a return", "-c {program}", 'probe process.function("sum").return { println($return) }', ["requires a kernel", "omit --runtime=process"]),
+    ("a statement", "-c {program}", 'probe process.statement("sum@program.cpp:*") { println(1) }', ["requires a kernel"]),
+    ("the kernel", "-c {program}", 'probe kernel.function("vfs_read") { println(1) }', ["requires a kernel"]),
+    ("a kernel's function", "-c {program}", 'probe process.function("sum") { print_backtrace() }', ["--runtime=process does not have"]),
+    ("another program", "-c {program}", 'probe process("{plain}").function("sum") {{ println(1) }}', ["does not map"]),
+    ("a program that is not there", "-c /nowhere", COUNT, ["/nowhere"]),
+]
+
+
+class Failure(Exception):
+    pass
+
+
+def check(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+class Runner:
+    def __init__(self, djstap, folder):
+        self.djstap, self.folder = djstap, folder
+
+    def path(self, form):
+        folder = os.path.join(self.folder, form)
+        path = os.path.join(folder, "program")
+        if not os.path.exists(path):
+            os.makedirs(folder)
+            subprocess.run(["c++", "-pthread", *FORMS[form], os.path.join(HERE, "program.cpp"), "-o", path], check=True)
+        return path
+
+    def command(self, options, script):
+        return [self.djstap, "--runtime=process", *options, "-e", script]
+
+    def run(self, form, arguments, script, options=()):
+        command = self.command(["-c", f"{self.path(form)} {arguments}", *options], script)
+        return subprocess.run(command, capture_output=True, text=True, timeout=1200)
+
+
+def run_case(runner, form, arguments, script, expected):
+    done = runner.run(form, arguments, script)
+    check(done.returncode == 0, f"status {done.returncode}: {done.stderr}")
+    check(sorted(done.stdout.splitlines()) == sorted(expected), f"it printed {done.stdout!r} {done.stderr!r}")
+    of_script = [line for line in done.stdout.splitlines() if line in expected]
+    check([line for line in expected if line != "done"] == [line for line in of_script if line != "done"] or
+          set(expected) & {"45", "caught 5", "canceled"}, f"the order is another one: {done.stdout!r}")
+    check(done.stderr == "", f"messages: {done.stderr}")
+
+
+def run_refused(runner, options, script, expected):
+    words = [word.format(program=runner.path("program")) for word in options.split()]
+    if "{plain}" in script:
+        script = script.format(plain=runner.path("plain"))
+    done = subprocess.run(runner.command(words, script), capture_output=True, text=True, timeout=1200)
+    check(done.returncode == 1, f"status {done.returncode}")
+    check(done.stdout == "", f"it printed {done.stdout!r}")
+    for text in expected:
+        check(text in done.stderr, f"no '{text}' in {done.stderr}")
+
+
+def unsafe_entries(runner):
+    """Functions that cannot be patched are named with the reason; the program does what it does without djstap."""
+    done = runner.run("bare", "short", 'probe process.function("{entered,tiny,sum}").call { println(probefunc()) }')
+    check(done.stdout == "3 4\ndone\n", f"it printed {done.stdout!r}")
+    for function, reason in (("entered", "a jump leads into it"), ("tiny", "")):
+        lines = [line for line in done.stderr.splitlines() if f'function("{function}"' in line and reason in line]
+        check(len(lines) == 1 and "is not probed: " in lines[0], f"no '{reason}' for {function}: {done.stderr}")
+
+
+def traces(runner):
+    """backtrace() in a function behind patched ones finds what it finds without them."""
+    alone = subprocess.run([runner.path("program"), "trace"], capture_output=True, text=True, check=True).stdout
+    check("outer" in alone, f"the program's own trace: {alone}")
+    done = runner.run("program", "trace", 'global n probe process.function("{outer,print_trace,main}").call { n++ } '
+                                          'probe end { println(n) }')
+    check(sorted(done.stdout.splitlines()) == sorted(alone.splitlines() + ["3"]), f"it printed {done.stdout!r}")
+
+
+def interrupted(runner):
+    """Signals interrupt handlers and hit probes: no hit is lost or counted twice."""
+    script = """global n, s, l probe process.function("sum") { n++; s <<< $a; l <<< $b }
+        probe end { printf("n %d %d %d %d\\n", n, @count(s), @sum(s), @count(l)); println(@hist_log(l)) }"""
+    done = runner.run("program", "signals 400", script)
+    lines = done.stdout.splitlines()
+    check(done.returncode == 0 and not done.stderr, f"status {done.returncode}: {done.stderr}")
+    calls = next((line for line in lines if line.isdigit()), "none")
+    check(f"n {calls} {calls} {calls} {calls}" in lines, f"{calls} calls: {lines}")
+
+
+def interrupted_in_locks(runner):
+    """A hit that would wait for what its own thread holds is skipped, and counted; the program never hangs."""
+    script = 'global a probe process.function("sum") { a[$a, "x"] += $b } probe end { printf("n %d\\n", a[1, "x"]) }'
+    done = runner.run("program", "signals 400", script)
+    lines = done.stdout.splitlines()
+    calls = int(next(line for line in lines if line.isdigit()))
+    hits = int(next(line for line in lines if line.startswith("n "))[2:]) // 2
+    skipped = sum(int(word) for line in done.stderr.splitlines() if "skipped" in line or "not handled" in line
+                  for word in line.split() if word.isdigit())
+    check(hits <= calls and hits + skipped == calls, f"{calls} calls, {hits} handled, {skipped} skipped: {done.stderr}")
+
+
+def killed_program(runner):
+    """What a killed program recorded is read to the end."""
+    done = runner.run("program", "sum 1000 end", 'probe process.function("sum") { println($a) } probe end { println("end") }')
+    check(done.stdout.splitlines() == [str(i) for i in range(1, 1001)] + ["end"], f"it printed {done.stdout[-100:]!r}")
+    check("SIGKILL" in done.stderr or "signal 9" in done.stderr, f"messages: {done.stderr}")
+
+
+def killed_djstap(runner):
+    """The program goes on without djstap: its stubs and handlers stay."""
+    script = 'global a probe process.function("sum") { a[$a]++; println("hit") }'
+    command = runner.command(["-c", f"{runner.path('program')} sum 1 wait sum 100000 threads 4 fork 2 throw 2"], script)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = process.stdout.readline()
+    check(first == "hit\n", f"the first line is {first!r}: {process.stderr.read() if first == '' else ''}")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdin.write("go on\n")
+    process.stdin.close()
+    rest = process.stdout.read()  # until the program closes it
+    check(rest.splitlines()[-3:] == ["go on", "caught 2", "done"], f"the program printed {rest[-200:]!r}")
+
+
+def killed_before(runner):
+    """A program that has not begun ends with djstap: nothing half patched runs."""
+    script = 'probe begin { exit() } probe process.function("sum") { println("hit") }'
+    done = runner.run("program", "sum 1", script)
+    check(done.returncode == 0 and done.stdout == "", f"status {done.returncode}: {done.stdout!r} {done.stderr!r}")
+
+
+def everything(runner):
+    """All functions of a program, and of its C library, patched: it prints what it prints without djstap."""
+    actions = "sum 10 shape many threads 4 series 5 fork 2 jump 3 throw 3 cancel trace alternate short"
+    alone = subprocess.run([runner.path("program"), *actions.split()], capture_output=True, text=True, check=True).stdout
+    script = ('global n probe process.function("*").call?, process.library("libc.so.6").function("*").call? { n++ } '
+              'probe end { if (n < 1000) println("few hits") }')
+    done = runner.run("program", actions, script, ["-w", "-D", "MAXKPROBES=100000"])
+    check(done.stdout == alone, f"it printed {done.stdout!r} {done.stderr!r}")
+
+
+CHECKS = [unsafe_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, everything]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--djstap", required=True)
+    parser.add_argument("cases", nargs="*")
+    options = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Runner(os.path.abspath(options.djstap), folder)
+        probe = runner.run("program", "sum 1", COUNT)
+        if NO_FSGSBASE in probe.stderr:
+            print("skipped: " + probe.stderr)
+            return 77
+        tests = [(name, lambda each=each: run_case(runner, *each)) for name, *each in CASES]
+        tests += [("refused: " + name, lambda each=each: run_refused(runner, *each)) for name, *each in REFUSED]
+        tests += [(function.__name__, lambda function=function: function(runner)) for function in CHECKS]
+        for name, test in tests:
+            if options.cases and name not in options.cases:
+                continue
+            try:
+                test()
+                print(f"ok      {name}", flush=True)
+            except Failure as failure:
+                failed += 1
+                print(f"FAILED  {name}: {failure}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
