@@ -55,9 +55,9 @@ Value Body::per_cpu_address(const Access& how, SourceRange range) {
     return builder_.CreateAdd(added, script_.number(static_cast<int64_t>(how.constant)));
 }
 
-// In a program, the hit tells where the process has it.
+// In a program, the hit tells where the process has it; what is injected is linked for one process.
 Value Body::image_address(uint32_t image, uint64_t address, SourceRange range) {
-    if (script_.plan.images[image].kind != ImageKind::Program)
+    if (script_.plan.images[image].kind != ImageKind::Program || script_.kernel.injected)
         return script_.image_address(builder_, image, address,
                                      script_.diagnostics.sources().text(range));
     Value here = load_field(offsetof(djs_ctx, address), script_.types.i64, "here");

@@ -88,8 +88,10 @@
  *     reads this thread's copy of a word
  *   bool djs_exchange_here(u64 *place, u64 expected, u64 next)
  *     stores `next` if the place holds `expected`: atomic with respect to signals of this thread
- *   djs_slot_entry (injected.S)
- *     what stubs call for a thread without a slot
+ *   u64 djs_argument_in_register(const u64 *registers, s64 n), DJS_REGISTER_ARGUMENTS
+ *   u64 djs_argument_on_stack(const u64 *registers, s64 n)
+ *     argument `n` of a function at its entry, or its address, from the registers that a trampoline
+ * stored djs_slot_entry (injected.S) what stubs call for a thread without a slot
  *
  * stub.h:
  *   DJS_STUB_CALL(symbol), DJS_STUB_THUNKS

@@ -6,6 +6,7 @@
 #include <linux/prctl.h>
 
 #include "arch/runtime.h"
+#include "access/access.h"
 #include "include/functions.h"
 #include "include/text.h"
 #include "injected/internal.h"
@@ -52,4 +53,18 @@ void djs_fn_pexecname(struct djs_ctx *ctx, char *out)
 s64 djs_fn_addr(struct djs_ctx *ctx)
 {
 	return ctx->site ? (s64)djs_site_run_address(ctx->site) : 0;
+}
+
+s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
+{
+	const u64 *registers = (const u64 *)ctx->regs;
+	u64 value = 0;
+
+	if (!registers || n < 1 || n > 64)
+		djs_fail_text(ctx, DJS_NO_PLACE, "argument %ld is not available here", n);
+	else if (n <= DJS_REGISTER_ARGUMENTS)
+		value = djs_argument_in_register(registers, n);
+	else if (djs_user_read_memory(&value, djs_argument_on_stack(registers, n), sizeof(value)))
+		djs_fail_text(ctx, DJS_NO_PLACE, "argument %ld cannot be read", n);
+	return (s64)value;
 }

@@ -84,12 +84,6 @@ s64 djs_fn_returnval(struct djs_ctx *ctx)
 	return 0;
 }
 
-s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
-{
-	djs_fail_text(ctx, DJS_NO_PLACE, "argument %ld is not available here", n);
-	return 0;
-}
-
 /* ---- clocks ---- */
 
 static s64 nanoseconds(clockid_t clock)

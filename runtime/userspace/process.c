@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "access/access.h"
 #include "include/functions.h"
 #include "include/text.h"
 #include "userspace/internal.h"
@@ -60,5 +61,11 @@ void djs_fn_pexecname(struct djs_ctx *ctx, char *out)
 s64 djs_fn_addr(struct djs_ctx *ctx)
 {
 	(void)ctx;
+	return 0;
+}
+
+s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
+{
+	djs_fail_text(ctx, DJS_NO_PLACE, "argument %ld is not available here", n);
 	return 0;
 }

@@ -8,11 +8,13 @@
 //   series N    N threads, one after the other, call sum(1, 2) ten times each
 //   fork N      N children, one after the other, call sum(1, 2); vfork N: the same with vfork
 //   jump N      leaves leave() by longjmp N times
-//   throw N     leaves thrower(), two calls deep, by an exception N times, and says how many were caught
-//   cancel      cancels a thread in hang()
-//   trace       prints the names of the functions that called it, as backtrace() finds them
-//   signals N   a timer's signals call sum(1, 2) until there were N, while the program calls it: says how often in all
-//   alternate   a signal calls sum(1, 2) on a small stack of its own
+//   throw N     leaves thrower(), two calls deep, by an exception N times, and says how many were
+//   caught cancel      cancels a thread in hang() trace       prints the names of the functions
+//   that called it, as backtrace() finds them signals N   a timer's signals call sum(1, 2) until
+//   there were N, while the program calls it: says how often in all alternate   a signal calls
+//   sum(1, 2) on a small stack of its own steps       counts the instructions of a call of four(),
+//   by single steps of a child that traces it, and says the least number nanoseconds N  N times,
+//   measures calls of four() by the thread's CPU time, and says the least time of one, in 1/100 ns
 //   short       calls functions that are too short for a jump, or that something jumps into
 //   wait        reads a line
 //   end         ends by SIGKILL
@@ -21,10 +23,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <execinfo.h>
 #include <pthread.h>
 #include <stdexcept>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/time.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,10 +50,15 @@ OUTLINE int sum(int a, long b) {
     sink = a;
     return a + static_cast<int>(b);
 }
-OUTLINE void describe(shape* shape, const char* text, char c) { sink = shape->id + text[0] + c; }
+OUTLINE void describe(shape* shape, const char* text, char c) {
+    sink = shape->id + text[0] + c;
+}
 OUTLINE long many(long a, long b, long c, long d, long e, long f, long g, long h, long i) {
     sink = a;
     return a + b + c + d + e + f + g + h + i;
+}
+OUTLINE void four(long a, long b, long c, long d) {
+    sink = a + b + c + d;
 }
 OUTLINE void leave(int n) {
     sink = n;
@@ -183,6 +194,63 @@ static void alternate() {
     sigaction(SIGUSR1, &action, nullptr);
     raise(SIGUSR1);
 }
+// Steps the process from each arrival at four() until it has returned.
+static int count_steps(pid_t process) {
+    int status = 0;
+    user_regs_struct registers = {};
+    if (ptrace(PTRACE_SEIZE, process, nullptr, nullptr) ||
+        ptrace(PTRACE_INTERRUPT, process, nullptr, nullptr) ||
+        waitpid(process, &status, __WALL) != process)
+        return -1;
+    auto step = [&] {
+        ptrace(PTRACE_SINGLESTEP, process, nullptr, nullptr);
+        waitpid(process, &status, __WALL);
+        ptrace(PTRACE_GETREGS, process, nullptr, &registers);
+    };
+    int least = 1 << 20;
+    for (int calls = 0; calls < 10; calls++) {
+        do
+            step();
+        while (registers.rip != reinterpret_cast<unsigned long>(&four));
+        const unsigned long stack = registers.rsp;
+        int steps = 0;
+        for (; registers.rsp <= stack; steps++)
+            step();
+        if (steps < least)
+            least = steps;
+    }
+    ptrace(PTRACE_DETACH, process, nullptr, nullptr);
+    return least;
+}
+static void steps() {
+    auto* const result = static_cast<volatile int*>(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    const pid_t child = fork();
+    if (child == 0) {
+        *result = count_steps(getppid());
+        _exit(0);
+    }
+    while (!*result)
+        four(1, 2, 3, 4);
+    waitpid(child, nullptr, 0);
+    printf("%d\n", *result);
+}
+static void nanoseconds(int n) {
+    constexpr int calls = 1000;
+    double least = 1e9;
+    for (int i = 0; i < n; i++) {
+        timespec before, after;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+        for (int k = 0; k < calls; k++)
+            four(k, 2, 3, 4);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+        const double one =
+            ((after.tv_sec - before.tv_sec) * 1e9 + (after.tv_nsec - before.tv_nsec)) / calls;
+        if (one < least)
+            least = one;
+    }
+    printf("%.0f\n", 100 * least);
+}
 static void wait_for_line() {
     char line[16];
     printf("%s", fgets(line, sizeof line, stdin) ? line : "nothing\n");
@@ -223,6 +291,10 @@ int main(int argc, char** argv) {
             signals(n);
         } else if (!strcmp(action, "alternate")) {
             alternate();
+        } else if (!strcmp(action, "steps")) {
+            steps();
+        } else if (!strcmp(action, "nanoseconds")) {
+            nanoseconds(n);
         } else if (!strcmp(action, "short")) {
             printf("%d %d\n", entered(3), tiny(4));
         } else if (!strcmp(action, "wait")) {

@@ -41,6 +41,9 @@ CASES = [
     ("arguments without optimization", "plain", "many", ARGUMENTS, ["1 2 6 7 9", "45", "done"]),
     ("what pointers lead to", "program", "shape", SHAPES, ["circle 1 hello x 1", "square 2 you y 0", "done"]),
     ("a variable of the program", "program", "sum 1", 'probe process.function("sum") { println($level + $a) }', ["8", "done"]),
+    ("arguments without debug information", "bare", "many",
+     'probe process.function("many") { printf("%d %d %d %d\\n", long_arg(1), long_arg(6), long_arg(7), long_arg(9)) }',
+     ["1 6 7 9", "45", "done"]),
     ("an address that is not mapped", "program", "shape",
      'probe process.function("describe") { try { println($shape->next->id) } catch { println("caught") } }', ["2", "caught", "done"]),
     ("records in their order", "program", "sum 3",
@@ -200,6 +203,19 @@ def killed_before(runner):
     check(done.returncode == 0 and done.stdout == "", f"status {done.returncode}: {done.stdout!r} {done.stderr!r}")
 
 
+def instructions(runner):
+    """What a hit adds to a call."""
+    def count(script):
+        done = runner.run("program", "steps", script)
+        return int(next(line for line in done.stdout.splitlines() if line.isdigit()))
+    bare = count('probe process.function("sum") { }' + "probe begin { }")
+    for name, most, body in HITS:
+        added = count("global n, s, a, v probe process.function(\"four\") { %s } "
+                      "probe end { if (n + v + a[1] < 0) println(@count(s)) }" % body) - bare
+        print(f"        {added:4} instructions: {name}")
+        check(0 < added <= most, f"{name}: {added} instructions")
+
+
 def everything(runner):
     """All functions of a program, and of its C library, patched: it prints what it prints without djstap."""
     actions = "sum 10 shape many threads 4 series 5 fork 2 jump 3 throw 3 cancel trace alternate short"
@@ -210,7 +226,14 @@ def everything(runner):
     check(done.stdout == alone, f"it printed {done.stdout!r} {done.stderr!r}")
 
 
-CHECKS = [unsafe_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, everything]
+# What a hit does, and the most instructions that it may add to the call.
+HITS = [
+    ("n++", 15, "n++"),
+    ("a statistic", 40, "s <<< $b"),
+    ("an element of an array", 200, "a[$a]++"),
+    ("a record of four numbers", 200, 'printf("%d %d %d %d\\n", $a, $b, $c, $d)'),
+]
+CHECKS = [instructions, unsafe_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, everything]
 
 
 def main():

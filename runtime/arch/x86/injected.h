@@ -55,4 +55,20 @@ static inline bool djs_exchange_here(uint64_t *place, uint64_t expected, uint64_
 	return done;
 }
 
+/* As the trampolines store them: in the order of the kernel's pt_regs. */
+#define DJS_REGISTER_ARGUMENTS 6
+static inline uint64_t djs_argument_in_register(const uint64_t *registers, int64_t n)
+{
+	static const uint8_t places[] = {14, 13, 12, 11, 9, 8}; /* di, si, dx, cx, r8, r9 */
+
+	return registers[places[n - 1]];
+}
+
+static inline uint64_t djs_argument_on_stack(const uint64_t *registers, int64_t n)
+{
+	enum { STACK_POINTER = 19, RETURN_ADDRESS = 8 };
+
+	return registers[STACK_POINTER] + RETURN_ADDRESS + 8 * (n - DJS_REGISTER_ARGUMENTS - 1);
+}
+
 #endif
