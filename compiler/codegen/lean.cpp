@@ -200,11 +200,12 @@ uint32_t short_text_bytes(const ScriptModule& script, const program::Call& call)
 // ---- the record path ----------------------------------------------------------------------------
 
 bool LeanRecorder::possible(const ScriptModule& script) {
-    constexpr std::array wanted{"preempt_count", "djs_cpu.head", "djs_cpu.limit", "djs_cpu.data",
-                                "djs_cpu.mask"};
-    return script.kernel.offset && std::all_of(wanted.begin(), wanted.end(), [&](const char* name) {
-               return script.kernel.offset(name).has_value();
-           });
+    constexpr std::array wanted{"djs_cpu.head", "djs_cpu.limit", "djs_cpu.data", "djs_cpu.mask"};
+    if (!script.kernel.offset ||
+        (!script.kernel.injected && !script.kernel.offset("preempt_count")))
+        return false;
+    return std::all_of(wanted.begin(), wanted.end(),
+                       [&](const char* name) { return script.kernel.offset(name).has_value(); });
 }
 
 // The rare cases are called with all registers preserved, so that the handler saves none for them.
@@ -287,12 +288,16 @@ static unsigned preempt_count_bytes(const ScriptModule& script) {
 
 void LeanRecorder::enter(llvm::BasicBlock* closed) {
     check_gate(script_, builder_, closed);
+    if (script_.kernel.injected) // a thread keeps its slot
+        return;
     auto [symbol, addend] = *script_.kernel.offset("preempt_count");
     arch::disable_preemption(builder_, {.symbol = symbol, .offset = addend},
                              preempt_count_bytes(script_));
 }
 
 void LeanRecorder::leave() {
+    if (script_.kernel.injected)
+        return;
     auto [symbol, addend] = *script_.kernel.offset("preempt_count");
     llvm::Value* due = arch::enable_preemption(builder_, {.symbol = symbol, .offset = addend},
                                                preempt_count_bytes(script_));

@@ -2,12 +2,12 @@
 // Passes 1 to 4: from the script's text to a module's file.
 #include "driver/passes.h"
 
-#include "arch/injection.h"
 #include "cache/cache.h"
 #include "diagnostics/suggest.h"
 #include "driver/kit.h"
 #include "driver/machine.h"
 #include "driver/script.h"
+#include "driver/user_kernel.h"
 #include "include/record.h"
 #include "inprocess/check.h"
 #include "probes/families.h"
@@ -143,15 +143,6 @@ std::optional<CodegenKernel> open_kernel(Invocation& invocation, std::optional<R
     }
     kit = std::move(*opened);
     return describe_kernel(**kernel, *kit);
-}
-
-CodegenKernel user_space_kernel(bool in_process) {
-    CodegenKernel kernel;
-    kernel.user_space = true;
-    kernel.injected = in_process;
-    kernel.stub_bytes = in_process ? static_cast<int64_t>(arch::stub_stack_bytes()) : 0;
-    kernel.mitigations.return_thunks = kernel.mitigations.indirect_thunks = false;
-    return kernel;
 }
 
 } // namespace

@@ -103,6 +103,12 @@ Result<LinkedRuntime> LinkedRuntime::link(const std::string& object, Arena& aren
         llvm::JITSymbolFlags::Exported};
     if (auto error = runtime.define(orc::absoluteSymbols(std::move(counters))))
         return failure_of(std::move(error));
+    orc::SymbolMap slot; // handlers know no other part of what the runtime has of a CPU
+    slot[memory.session.intern("djs_cpu")] = {
+        orc::ExecutorAddr(arena.slots().begin + DJS_SLOT_SHARED_AT),
+        llvm::JITSymbolFlags::Exported};
+    if (auto error = script.define(orc::absoluteSymbols(std::move(slot))))
+        return failure_of(std::move(error));
     const std::string_view injected(djstap_injected_begin, djstap_injected_end);
     for (const auto& [library, bytes] :
          {std::pair(&runtime, injected), std::pair(&script, std::string_view(object))})

@@ -29,12 +29,18 @@ struct djs_thread_owner {
 };
 #define DJS_NO_THREAD UINT64_MAX /* a base that no thread has */
 
-/* The second page, which is shared. */
+/* The second page, which is shared. Handlers without a context use the ring by instructions of
+ * their own. */
 struct djs_thread_slot {
+	u64 head; /* the ring, as in struct djs_cpu */
+	u64 limit;
+	char *data;
+	u64 mask;
 	u32 number;
 	u32 active; /* handlers of this thread, of which all but the last were interrupted by a
 		       signal */
 };
+#define DJS_SLOT_SHARED_AT    4096u
 #define DJS_SLOT_HEADER_BYTES 8192u
 
 /* Where the arena has what. */
@@ -60,8 +66,8 @@ extern "C" {
 
 /* Called by djstap, in this order; then djs_user_runtime.load. */
 void djs_injected_init(const struct djs_arena *arena);
-/* After that. `places` are sorted by their return addresses; `biases` are those of the script's segments: what is added to
- * link-time addresses. */
+/* After that. `places` are sorted by their return addresses; `biases` are those of the script's
+ * segments: what is added to link-time addresses. */
 void djs_injected_places(const struct djs_place *places, u32 count, unsigned long *biases);
 /* Allocates memory of the arena, zeroed; NULL: there is no more. */
 void *djs_arena_allocate(u64 bytes);

@@ -18,13 +18,13 @@ int djs_user_rings_init(u64 bytes)
 
 	djs_ring_bytes = bytes;
 	for (i = 0; i < djs_user_cpus; i++) {
-		struct djs_cpu *cpu = &djs_cpu[i];
+		struct djs_thread_slot *slot = djs_slot_of(i);
 		char *ring = djs_arena_parts()->rings + i * (PAGE_SIZE + 2 * bytes);
 
-		cpu->page = (struct djs_ring_page *)ring;
-		cpu->data = ring + PAGE_SIZE;
-		cpu->mask = bytes - 1;
-		cpu->limit = bytes;
+		djs_cpu[i].page = (struct djs_ring_page *)ring;
+		slot->data = ring + PAGE_SIZE;
+		slot->mask = bytes - 1;
+		slot->limit = bytes;
 	}
 	return 0;
 }
@@ -36,7 +36,7 @@ void djs_user_rings_exit(void)
 void djs_user_ring(u32 cpu, u64 **tail, char **data, u64 *bytes)
 {
 	*tail = &djs_cpu[cpu].page->tail;
-	*data = djs_cpu[cpu].data;
+	*data = djs_slot_of(cpu)->data;
 	*bytes = djs_ring_bytes;
 }
 
@@ -61,35 +61,43 @@ void djs_count_lost(u32 size)
 }
 
 /* The reader's tail only ever grows; whoever stores an older limit here has interrupted nobody. */
-static noinline bool more_room(struct djs_cpu *cpu, u32 size)
+static noinline bool more_room(struct djs_thread_slot *slot, u32 size)
 {
 	u64 tail;
 
 	if (size > djs_record_limit())
 		return false;
 	/* Only djstap itself runs on the first slot: begin, end and timer probes. */
-	if (cpu == djs_cpu && djs_user_settings.drain)
+	if (!slot->number && djs_user_settings.drain)
 		djs_user_settings.drain(djs_user_settings.data);
-	tail = smp_load_acquire(&cpu->page->tail);
-	WRITE_ONCE(cpu->limit, tail + djs_ring_bytes);
-	return READ_ONCE(cpu->head) + size <= tail + djs_ring_bytes;
+	tail = smp_load_acquire(&djs_cpu[slot->number].page->tail);
+	WRITE_ONCE(slot->limit, tail + djs_ring_bytes);
+	return READ_ONCE(slot->head) + size <= tail + djs_ring_bytes;
+}
+
+u32 djs_make_room(u32 size)
+{
+	if (more_room(djs_slot_of_thread(), size))
+		return 1;
+	djs_count_lost(size);
+	return 0;
 }
 
 struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32 size)
 {
-	struct djs_cpu *cpu = &djs_cpu[djs_user_cpu];
+	struct djs_thread_slot *slot = djs_slot_of_thread();
 	struct djs_record *record;
 	u64 head, time;
 
 	do {
-		head = READ_ONCE(cpu->head);
-		if (unlikely(head + size > READ_ONCE(cpu->limit)) && !more_room(cpu, size)) {
+		head = READ_ONCE(slot->head);
+		if (unlikely(head + size > READ_ONCE(slot->limit)) && !more_room(slot, size)) {
 			djs_count_lost(size);
 			return NULL;
 		}
 		time = djs_cycles();
-	} while (unlikely(!djs_exchange_here(&cpu->head, head, head + size)));
-	record = (struct djs_record *)(cpu->data + (head & cpu->mask));
+	} while (unlikely(!djs_exchange_here(&slot->head, head, head + size)));
+	record = (struct djs_record *)(slot->data + (head & slot->mask));
 	record->id = id;
 	WRITE_ONCE(record->time, time); /* from here on the reader waits for the size */
 	ctx->reserved = size;

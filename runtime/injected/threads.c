@@ -10,17 +10,13 @@
 
 u32 djs_user_cpus;
 static struct djs_arena arena;
+char *djs_slot_areas;
 static u64 area_used;
 static u64 unslotted;
 
 static struct djs_thread_owner *owner_of(u32 number)
 {
-	return (struct djs_thread_owner *)(arena.slots + number * DJS_USER_PERCPU_BYTES);
-}
-
-static struct djs_thread_slot *slot_of(u32 number)
-{
-	return (struct djs_thread_slot *)(arena.slots + number * DJS_USER_PERCPU_BYTES + PAGE_SIZE);
+	return (struct djs_thread_owner *)(djs_slot_areas + number * DJS_USER_PERCPU_BYTES);
 }
 
 void djs_injected_init(const struct djs_arena *given)
@@ -28,10 +24,11 @@ void djs_injected_init(const struct djs_arena *given)
 	u32 i;
 
 	arena = *given;
+	djs_slot_areas = given->slots;
 	djs_user_cpus = DJS_SLOTS;
 	area_used = DJS_SLOT_HEADER_BYTES + DJS_USER_COUNTERS * sizeof(s64);
 	for (i = 0; i < DJS_SLOTS; i++)
-		slot_of(i)->number = i;
+		djs_slot_of(i)->number = i;
 }
 
 const struct djs_arena *djs_arena_parts(void)
@@ -53,7 +50,7 @@ void *djs_arena_allocate(u64 bytes)
 
 void *djs_user_percpu_alloc(u64 bytes)
 {
-	char *memory = arena.slots + area_used;
+	char *memory = djs_slot_areas + area_used;
 
 	bytes = ALIGN(bytes, 64ull);
 	if (bytes > DJS_USER_PERCPU_BYTES - area_used)
@@ -64,12 +61,7 @@ void *djs_user_percpu_alloc(u64 bytes)
 
 u32 djs_slot_here(void)
 {
-	return djs_percpu_word(&slot_of(0)->number);
-}
-
-struct djs_thread_slot *djs_slot_of_thread(void)
-{
-	return slot_of(djs_slot_here());
+	return djs_slot_of_thread()->number;
 }
 
 bool djs_slot_nested(void)
@@ -82,7 +74,7 @@ u32 djs_slots_active(void)
 	u32 i, active = 0;
 
 	for (i = 0; i < DJS_SLOTS; i++)
-		active += READ_ONCE(slot_of(i)->active) != 0;
+		active += READ_ONCE(djs_slot_of(i)->active) != 0;
 	return active;
 }
 
@@ -130,7 +122,7 @@ static u32 find_slot(u64 base, s32 pid, s32 tid)
 	for (i = 1; i < DJS_SLOTS; i++) {
 		old = READ_ONCE(owner_of(i)->tid);
 		if (is_gone(pid, old) && take_over(i, old, tid)) {
-			slot_of(i)->active = 0;
+			djs_slot_of(i)->active = 0;
 			return i;
 		}
 	}
