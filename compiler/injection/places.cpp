@@ -13,29 +13,40 @@ namespace djstap::injection {
 
 namespace {
 
-// What makes up the region of a jump, from the place's instruction on.
-std::vector<Moved> instructions_of(const regions::Analysis& analysis, const regions::Place& place) {
+bool leaves(const arch::Instruction& instruction) {
+    using arch::Flow;
+    return instruction.flow == Flow::Jump || instruction.flow == Flow::IndirectJump ||
+           instruction.flow == Flow::Return;
+}
+
+// What makes up the region of a jump, from the place's instruction on; not what follows a jump or a
+// return.
+std::vector<Moved> instructions_of(const regions::Analysis& analysis, const regions::Place& place,
+                                   arch::InstructionDecoder& decoder) {
     std::vector<Moved> moved;
     for (uint64_t at = place.address; at < place.address + place.region;) {
         const auto each = analysis.place(at);
         if (!each || each->length == 0)
             return {};
         moved.push_back({at, std::string(analysis.bytes(*each))});
+        if (leaves(decoder.decode(moved.back().bytes, at))) {
+            moved.back().leaves = true;
+            break;
+        }
         at += each->length;
     }
     return moved;
 }
 
-SitePlace judge(const regions::Analysis& analysis, uint32_t site, uint64_t entry) {
+SitePlace judge(const regions::Analysis& analysis, uint32_t site, uint64_t entry,
+                arch::InstructionDecoder& decoder) {
     SitePlace out;
     out.site = site;
     out.address = entry;
     auto place = analysis.place(entry);
     if (place && place->length > 0) {
         // A landing pad stays where it is: indirect calls lead there.
-        const auto decoder = arch::InstructionDecoder::create();
-        const std::string_view bytes = analysis.bytes(*place);
-        if (decoder && decoder->decode(bytes, entry).landing_pad) {
+        if (decoder.decode(analysis.bytes(*place), entry).landing_pad) {
             out.address = entry + place->length;
             place = analysis.place(out.address);
         }
@@ -48,7 +59,7 @@ SitePlace judge(const regions::Analysis& analysis, uint32_t site, uint64_t entry
         out.refusal = std::string(regions::reason_text(place->reason));
         return out;
     }
-    out.moved = instructions_of(analysis, *place);
+    out.moved = instructions_of(analysis, *place, decoder);
     if (out.moved.empty())
         out.refusal = "what is there is not known";
     return out;
@@ -92,6 +103,9 @@ Result<std::vector<PlacedImage>> find_places(const struct ::djs_script& script,
         const djs_segment& segment = script.segments[script.sites[site].segment];
         sites_of[script.images[segment.image].name].push_back(site);
     }
+    const auto decoder = arch::InstructionDecoder::create();
+    if (!decoder)
+        return Failure{"this LLVM cannot decode the program's instructions", ""};
     std::vector<PlacedImage> images;
     for (const auto& [path, sites] : sites_of) {
         PlacedImage image;
@@ -105,7 +119,7 @@ Result<std::vector<PlacedImage>> find_places(const struct ::djs_script& script,
         if (!analysis)
             return analysis.failure();
         for (const uint32_t site : sites)
-            image.places.push_back(judge(*analysis, site, script.sites[site].address));
+            image.places.push_back(judge(*analysis, site, script.sites[site].address, *decoder));
         images.push_back(std::move(image));
     }
     return images;

@@ -16,6 +16,7 @@ namespace djstap::injection {
 struct Moved {
     uint64_t address = 0; // link-time
     std::string bytes;
+    bool leaves = false; // what follows it is not executed from here
 };
 
 // One place in a file, with all of the script's sites there.

@@ -5,6 +5,7 @@
 #include "injection/arena.h"
 #include "injection/linked_runtime.h"
 #include "injection/places.h"
+#include "injection/refusals.h"
 #include "injection/stubs.h"
 #include "injection/traced_program.h"
 #include "inprocess/user_session.h"
@@ -43,6 +44,7 @@ class Injection {
     Status prepare(const MemoryMap& map);
     // Maps everything in the program, patches it, and lets it run.
     Status release();
+    const std::vector<PlacedImage>& images() const { return images_; }
     // How each probe is attached, by the description's numbers.
     std::vector<AttachedProbe> probes(const ModuleMeta& meta) const;
 
@@ -221,13 +223,6 @@ void settle(const LinkedRuntime& linked, bool gone) {
         std::this_thread::sleep_for(2ms);
 }
 
-// Names what is not probed, as the kernel's runtime does.
-void warn_of_refusals(const std::vector<AttachedProbe>& probes, Output& output) {
-    for (const AttachedProbe& probe : probes)
-        if (!probe.attached)
-            output.warning(probe.point + " is not probed: " + probe.reason);
-}
-
 Result<Range> code_of_program(const MemoryMap& map, uint64_t entry) {
     for (const Mapping& each : map.all())
         if (entry >= each.range.begin && entry < each.range.end) {
@@ -300,7 +295,10 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
     if (auto prepared = injection.prepare(*map); !prepared)
         return prepared.failure();
     probes = injection.probes(*description);
-    warn_of_refusals(probes, output);
+    const size_t most_names = options.verbose > 0 ? SIZE_MAX : 3;
+    for (const std::string& refusal :
+         describe_refusals(*here.script, injection.images(), most_names))
+        output.warning(refusal);
     SessionOutcome outcome = session.run();
     if (const u64 hits = here.unslotted())
         output.warning(std::to_string(hits) + " hits were not handled: more than " +

@@ -9,12 +9,6 @@ namespace djstap::injection {
 
 namespace {
 
-bool leaves(const arch::Instruction& instruction) {
-    using arch::Flow;
-    return instruction.flow == Flow::Jump || instruction.flow == Flow::IndirectJump ||
-           instruction.flow == Flow::Return;
-}
-
 // Returns the place's instructions as they run at `at`, and what continues behind them.
 Result<std::string> moved_code(const SitePlace& place, uint64_t bias, uint64_t at,
                                arch::InstructionDecoder& decoder) {
@@ -26,7 +20,7 @@ Result<std::string> moved_code(const SitePlace& place, uint64_t bias, uint64_t a
         if (!moved)
             return moved.failure();
         code += *moved;
-        if (leaves(decoded))
+        if (each.leaves)
             return code;
     }
     const Moved& last = place.moved.back();

@@ -14,10 +14,9 @@
 //   there were N, while the program calls it: says how often in all alternate   a signal calls
 //   sum(1, 2) on a small stack of its own steps       counts the instructions of a call of four(),
 //   by single steps of a child that traces it, and says the least number nanoseconds N  N times,
-//   measures calls of four() by the thread's CPU time, and says the least time of one, in 1/100 ns
-//   short       calls functions that are too short for a jump, or that something jumps into
-//   wait        reads a line
-//   end         ends by SIGKILL
+//   measures calls of four() by the thread's CPU time, with pauses, and says the least time of one,
+//   in 1/100 ns short       calls functions that are too short for a jump, or that something jumps
+//   into wait        reads a line end         ends by SIGKILL
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
@@ -239,6 +238,7 @@ static void nanoseconds(int n) {
     constexpr int calls = 1000;
     double least = 1e9;
     for (int i = 0; i < n; i++) {
+        usleep(10000); // the reader empties the buffer
         timespec before, after;
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
         for (int k = 0; k < calls; k++)
