@@ -3,6 +3,7 @@
 
 #include "diagnostics/suggest.h"
 #include "driver/pipeline.h"
+#include "driver/progress_bar.h"
 #include "driver/regions_file.h"
 #include "driver/regions_map.h"
 #include "driver/regions_output.h"
@@ -10,6 +11,8 @@
 #include "regions/module_text.h"
 #include "system/file.h"
 #include "system/number.h"
+
+#include <unistd.h>
 
 namespace djstap::driver {
 
@@ -66,6 +69,12 @@ Result<uint64_t> find_place(const Analysis& analysis, const std::string& place) 
     return no_function(analysis, name);
 }
 
+Result<Analysis> analyze(const RegionsFile& file, regions::Model model, std::string_view live) {
+    ProgressBar bar(STDERR_FILENO, "Analyzing");
+    return Analysis::of(*file.elf,
+                        {model, 0, live, file.rule, [&](double share) { bar.show(share); }});
+}
+
 Result<std::string> answer(const RegionsOptions& options) {
     const Result<std::string> path = path_of(options);
     if (!path)
@@ -88,7 +97,7 @@ Result<std::string> answer(const RegionsOptions& options) {
             return text.failure();
         live = std::move(*text);
     }
-    auto analysis = Analysis::of(*file->elf, {options.model, 0, live, file->rule});
+    auto analysis = analyze(*file, options.model, live);
     if (!analysis)
         return analysis.failure();
     if (!options.places.empty()) {

@@ -223,13 +223,19 @@ Result<std::vector<Naming>> decode(Code& code, const std::vector<FunctionRange>&
     std::vector<Chunk> chunks = chunks_of(ranges, code.size(), options.threads);
     if (!InstructionDecoder::create())
         return Failure{"this build of djstap cannot decode instructions", ""};
-    in_parallel(chunks.size(), options.threads, [&](size_t i) {
-        // One for each thread: it costs more than to decode a small file.
-        thread_local std::unique_ptr<InstructionDecoder> decoder = InstructionDecoder::create();
-        ChunkDecoder chunk(code, thunks, loaded, options, *decoder, chunks[i]);
-        for (size_t range = chunks[i].first_range; range < chunks[i].end_range; range++)
-            chunk.run(ranges[range]);
-    });
+    in_parallel(
+        chunks.size(), options.threads,
+        [&](size_t i) {
+            // One for each thread: it costs more than to decode a small file.
+            thread_local std::unique_ptr<InstructionDecoder> decoder = InstructionDecoder::create();
+            ChunkDecoder chunk(code, thunks, loaded, options, *decoder, chunks[i]);
+            for (size_t range = chunks[i].first_range; range < chunks[i].end_range; range++)
+                chunk.run(ranges[range]);
+        },
+        [&](double share) {
+            if (options.progress)
+                options.progress(share);
+        });
     std::vector<Naming> named;
     for (const Chunk& chunk : chunks) {
         append(code.jumps, chunk.jumps);

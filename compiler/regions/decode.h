@@ -4,6 +4,7 @@
 #include "arch/instructions.h"
 #include "regions/functions.h"
 
+#include <functional>
 #include <vector>
 
 namespace djstap::regions {
@@ -19,6 +20,7 @@ struct DecodeOptions {
     bool newer_kernel = false; // it copies more instructions
     bool is_program = false;   // it looks up nothing by the addresses of its traps
     unsigned threads = 1;
+    std::function<void(double)> progress; // receives the share that is done
 };
 
 // Decodes functions and what is between them. Sets the lengths and traits of `code`, its jumps and

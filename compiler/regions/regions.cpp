@@ -117,24 +117,34 @@ void Analysis::State::find_unused() {
     }
 }
 
+namespace {
+
+// The shares of the work that are done.
+constexpr double after_decoding = 0.6, after_rooms = 0.8;
+
+} // namespace
+
 // Each room is a region by itself, of ten bytes. No two of them overlap.
 void Analysis::State::find_rooms() {
     const Judge judge(code, options.model, spaces);
     constexpr size_t share = 256;
     std::vector<std::vector<Room>> parts((functions.size() + share - 1) / share);
-    in_parallel(parts.size(), thread_count(options.threads), [&](size_t part) {
-        const size_t end = std::min(functions.size(), (part + 1) * share);
-        for (size_t i = part * share; i < end; i++) {
-            Index free = 0;
-            each_instruction(functions[i], [&](Index at, const Scope*) {
-                const auto room = at < free ? std::nullopt : judge.room(at, functions[i]);
-                if (!room)
-                    return;
-                parts[part].push_back(*room);
-                free = room->end;
-            });
-        }
-    });
+    in_parallel(
+        parts.size(), thread_count(options.threads),
+        [&](size_t part) {
+            const size_t end = std::min(functions.size(), (part + 1) * share);
+            for (size_t i = part * share; i < end; i++) {
+                Index free = 0;
+                each_instruction(functions[i], [&](Index at, const Scope*) {
+                    const auto room = at < free ? std::nullopt : judge.room(at, functions[i]);
+                    if (!room)
+                        return;
+                    parts[part].push_back(*room);
+                    free = room->end;
+                });
+            }
+        },
+        reporter(after_decoding, after_rooms));
     for (const std::vector<Room>& part : parts)
         spaces.rooms.insert(spaces.rooms.end(), part.begin(), part.end());
 }
@@ -220,7 +230,8 @@ Status Analysis::State::collect() {
                             : form == ImageForm::Kernel ? KernelRule::of(code.file())
                                                         : KernelRule{};
     const auto named = decode(code, ranges, symbols,
-                              {rule.newer, form == ImageForm::Program && !go.found, threads});
+                              {rule.newer, form == ImageForm::Program && !go.found, threads,
+                               reporter(0, after_decoding)});
     if (!named)
         return named.failure();
     enter_by_symbols(ranges);
@@ -290,7 +301,8 @@ void Analysis::State::evaluate() {
                     const size_t end = std::min(functions.size(), (part + 1) * share);
                     for (size_t i = part * share; i < end; i++)
                         evaluate(i);
-                });
+                },
+                reporter(after_rooms, 1));
 }
 
 Analysis::Analysis(std::unique_ptr<State> state) : state_(std::move(state)) {}

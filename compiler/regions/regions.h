@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +55,8 @@ struct Options {
     // That of a module's kernel, which the module does not tell. Nothing: the file's own, and for a
     // module the older rule.
     std::optional<KernelRule> rule = {};
+    // Receives the share of the work that is done, now and then, in the thread that asked for it.
+    std::function<void(double)> progress = {};
 };
 
 // The answer for one instruction.

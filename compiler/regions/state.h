@@ -36,6 +36,13 @@ struct Analysis::State {
     void find_rooms();
     void find_unknown_jumps(const Frames& frames, const std::vector<bool>& leads_into);
     void explain_by_blocks();
+    // Returns what reports the progress of a part of the work.
+    auto reporter(double from, double to) const {
+        return [this, from, to](double share) {
+            if (options.progress)
+                options.progress(from + (to - from) * share);
+        };
+    }
     bool has_label_inside(const FunctionRange& range) const;
     bool is_decoded(const FunctionRange& range) const;
     void evaluate(size_t number);

@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 INTRODUCTION = """<!-- Written by testsuite/judge/page.py: change it there. -->
-# Four judges
+# Five judges
 
 Which functions a kernel has, and where their parameters are, djstap learns from debug information. Here another reader of the
 same debug information, LLVM's `llvm-dwarfdump`, and kprobes of a module written for this purpose say what is right. The judges
@@ -36,6 +36,8 @@ share no code with djstap.
 - `taken_branches.py` boots a guest with a plugin of the emulator (`taken_branches.c`) that notes where every executed jump, call and
   return of the kernel and of three modules leads, and runs `workload.py` in it. No target may be inside a region that
   `djstap regions` calls safe.
+- `sources.py` builds bzip2, lua and sqlite from Debian's source packages, and compares what `djstap regions` finds in them with the
+  relocations that the linker keeps in another file (`-Wl,-q`): all addresses of code in data, jump tables included.
 - `locations_test.py` tests the judge's own arithmetic.
 
 `judge.listing.sample` and `judge.locations` run always, the whole kernels with `scripts/test --nightly`. What llvm-dwarfdump

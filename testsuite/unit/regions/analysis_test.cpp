@@ -167,3 +167,17 @@ TEST(Analysis, RefusesOverlappingCode) {
     }
     EXPECT_NE(failure_of(bytes).message.find("overlap"), std::string::npos);
 }
+
+TEST(Regions, Progress) {
+    const Program program = Program::assembled(entered_region(""));
+    const auto file = ElfFile::open(program.path());
+    ASSERT_TRUE(file);
+    regions::Options options{regions::Model::Short, 1};
+    std::vector<double> shares;
+    options.progress = [&](double share) { shares.push_back(share); };
+    ASSERT_TRUE(regions::Analysis::of(**file, options));
+    ASSERT_GE(shares.size(), 3U); // decoding, rooms, verdicts
+    EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+    EXPECT_GE(shares.front(), 0);
+    EXPECT_LE(shares.back(), 1);
+}
