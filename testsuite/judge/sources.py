@@ -30,7 +30,7 @@ PROGRAMS = {
               [], [], 20),
     "lua": ("lua5.4", ["src/l*.c"], ["-lm"], [["rm", "src/luac.c"]], 300),
     "sqlite": ("sqlite3", ["sqlite3.c", "shell.c"], ["-lm", "-lpthread", "-ldl"],
-               [["./configure", "--disable-tcl", "--disable-readline"], ["make", "sqlite3.c", "shell.c"]], 1500)}
+               [["./configure", "--disable-tcl", "--disable-readline"], ["make", "sqlite3.c", "shell.c"]], 1000)}
 COMPILERS, LEVELS = ("gcc", "clang-19"), ("-O2", "-O3")
 
 
