@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import packages
+import plots
 
 BEGIN, END = "<!-- written by scripts/bench regions -->\n", "<!-- end -->\n"
 # The talk's table: kprobe %, with basic blocks %, overall gain %, average gain %.
@@ -78,6 +79,11 @@ def analyzed(djstap, words, model):
     return dict(totals, ftrace=100 * sites / max(totals["instructions"], 1)), float(seconds), float(memory)
 
 
+def plot(figures):
+    """Returns a chart of (file, [K, B by each model])."""
+    return plots.bars("Instructions at which a jump may be planted", ["K", "B, relocate", "B, short"], figures, "percent", 100)
+
+
 def row(cells):
     return "| " + " | ".join(cells) + " |\n"
 
@@ -135,13 +141,15 @@ def report(djstap, options, root):
     copied = row(["file", "K %", "B %", "overall gain %", "average gain %"]) + row(["---"] * 5)
     short = row(["file", "B %", "with ftrace's sites", "overall gain %", "average gain %"]) + row(["---"] * 5)
     costs = row(["file", "CPU time, s", "memory, MB"]) + row(["---"] * 3)
+    figures = []
     for name, words, published in subjects:
         print(f"  {name} …", flush=True)
         totals, seconds, memory = analyzed(djstap, words, "relocate")
-        figures = [f"{totals[key]:.2f}" for key in ("K_percent", "B_percent", "overall_gain_percent", "average_gain_percent")]
+        shares = [totals["K_percent"], totals["B_percent"]]
+        cells = [f"{totals[key]:.2f}" for key in ("K_percent", "B_percent", "overall_gain_percent", "average_gain_percent")]
         talk = ", ".join(f"{value:.2f}" for value in PUBLISHED[published]) if published else ""
         share = f"{100 * totals['entries'] / totals['functions']:.2f}"
-        table += row([name, f"{totals['functions']:,}", share, f"{totals['instructions']:,}", *figures, talk])
+        table += row([name, f"{totals['functions']:,}", share, f"{totals['instructions']:,}", *cells, talk])
         known = uftrace(words[0], options) if name in RUNNING else None
         if known:
             entries += row([name, f"{totals['functions']:,}", f"{share} %",
@@ -149,12 +157,14 @@ def report(djstap, options, root):
         lines += lines_row(djstap, name, words)
         costs += row([name, f"{seconds:.1f}", f"{memory:.0f}"])
         totals, _, _ = analyzed(djstap, words, "short")
+        figures.append((name, [*shares, totals["B_percent"]]))
         short += row([name, f"{totals['B_percent']:.2f}", f"{totals['B_percent'] + totals['ftrace']:.2f}" if totals["ftrace"] else "",
                       f"{totals['overall_gain_percent']:.2f}", f"{totals['average_gain_percent']:.2f}"])
         totals, _, _ = analyzed(djstap, words, "kernel")
         copied += row([name] + [f"{totals[key]:.2f}" for key in
                                 ("K_percent", "B_percent", "overall_gain_percent", "average_gain_percent")])
-    return (f"### What can be encoded again (`--model=relocate`)\n\n{table}\n"
+    return plot(figures), ("![The shares of the instructions](regions.svg)\n\n"
+            f"### What can be encoded again (`--model=relocate`)\n\n{table}\n"
             f"### Also by a short jump (`--model=short`)\n\n{short}\n"
             f"### What the kernel copies (`--model=kernel`)\n\n{copied}\n"
             f"### Functions that can be patched at the entry\n\n{entries}\n"
@@ -166,7 +176,7 @@ def report(djstap, options, root):
 def run(options, root):
     djstap = os.path.join(root, "build", "release", "bin", "djstap")
     path = options.output or os.path.join(root, "docs", "regions.md")
-    text = report(djstap, options, root)
+    chart, text = report(djstap, options, root)
     with open(path, encoding="utf-8") as file:
         page = file.read()
     page, count = re.subn(re.escape(BEGIN) + ".*?" + re.escape(END), lambda _: BEGIN + "\n" + text + "\n" + END, page, flags=re.DOTALL)
@@ -174,4 +184,6 @@ def run(options, root):
         raise SystemExit(f"bench: {path} has no place for the tables")
     with open(path, "w", encoding="utf-8") as file:
         file.write(page)
-    print(f"wrote {path}")
+    with open(os.path.join(os.path.dirname(os.path.abspath(path)), "regions.svg"), "w", encoding="utf-8") as file:
+        file.write(chart)
+    print(f"wrote {path} and its plot")
