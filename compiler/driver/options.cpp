@@ -353,7 +353,8 @@ std::optional<Failure> OptionChecks::check() {
             return bad("-p4 makes a module, but " + runtime + " has none",
                        "-p3 compiles, -p5 runs");
     }
-    if (options_.in_process && options_.last_pass == 5 && options_.command.empty())
+    if (options_.in_process && options_.last_pass == 5 && options_.command.empty() &&
+        options_.list_pattern.empty())
         return bad("--runtime=process probes the program that -c starts, and there is no -c",
                    options_.traced_pid ? "without it, as root, -x probes a process that runs"
                                        : "for example -c ./program");

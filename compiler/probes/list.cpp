@@ -31,6 +31,7 @@ CodeFile code_file(const ImageView* view) {
 
 bool Listing::family(const ast::ProbePoint& point, bool quiet) {
     ProbeOptions options;
+    options.in_process = images.programs_alone();
     options.max_kprobes = std::numeric_limits<int64_t>::max();
     Resolver resolver{images, options, diagnostics, wanted.variables, quiet};
     const ProbeForms* forms = find_forms(point, resolver);

@@ -142,6 +142,15 @@ def unsafe_entries(runner):
         check(len(lines) == 1 and "not probed: " in lines[0], f"no '{reason}' for {function}: {done.stderr}")
 
 
+def listings(runner):
+    """-l shows what can be probed, by which mechanism; it needs no command."""
+    point = f'process("{runner.path("program")}").function("{{sum,four}}")'
+    done = subprocess.run([runner.djstap, "--runtime=process", "-L", point], capture_output=True, text=True, timeout=1200)
+    lines = done.stdout.splitlines()
+    check(len(lines) == 2 and "$a:int $b:long" in lines[1] and lines[1].endswith("# djprobe: a jump at the entry of a function"),
+          f"it printed {lines} {done.stderr}")
+
+
 def traces(runner):
     """backtrace() in a function behind patched ones finds what it finds without them."""
     alone = subprocess.run([runner.path("program"), "trace"], capture_output=True, text=True, check=True).stdout
@@ -233,7 +242,7 @@ HITS = [
     ("an element of an array", 200, "a[$a]++"),
     ("a record of four numbers", 200, 'printf("%d %d %d %d\\n", $a, $b, $c, $d)'),
 ]
-CHECKS = [instructions, unsafe_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, everything]
+CHECKS = [instructions, listings, unsafe_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, everything]
 
 
 def main():
