@@ -183,10 +183,10 @@ void OptionParser::declare_passes() {
         ->type_name("NAME")
         ->group(group);
     one("--runtime", raw.runtime,
-        "run in the kernel; in this process (user: begin, end and timer probes only); or in the "
-        "program of -c (process: also entries of its functions, by jumps). The last two need "
-        "neither root nor kernel files")
-        ->type_name("kernel|user|process")
+        "run in the kernel, in djstap's process (begin, end and timer probes only), or in the "
+        "program of -c (also entries of its functions, by jumps); the last two need neither root "
+        "nor kernel files: kernel, user, process")
+        ->type_name("WHERE")
         ->group(group);
     one("--diagnostics", raw.diagnostics,
         "print errors and warnings as text, or as json with one object per line")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "image/glob.h"
 #include "probes/families.h"
+#include "probes/in_process.h"
 #include "probes/jump_safety.h"
 #include "probes/meanings.h"
 #include "probes/target_values.h"
@@ -36,7 +37,8 @@ bool Listing::family(const ast::ProbePoint& point, bool quiet) {
     Resolver resolver{images, options, diagnostics, wanted.variables, quiet};
     const ProbeForms* forms = find_forms(point, resolver);
     std::vector<Candidate> candidates;
-    if (!forms || !forms->resolve(point, resolver, candidates))
+    if (!forms || !forms->resolve(point, resolver, candidates) ||
+        !settle_in_process(point, resolver, candidates))
         return false;
     if (forms->traits & PointIsNeverHit)
         out.push_back({ast::to_string(point), {}, Mechanism::None, "", ""});
