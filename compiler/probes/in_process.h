@@ -16,7 +16,8 @@ bool is_entry_of_program(const ast::ProbePoint& point);
 bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& candidates);
 
-// Returns a value in a register that a jump at a function's entry does not pass on to handlers; null if there is none.
+// Returns a value in a register that a jump at a function's entry does not pass on to handlers;
+// null if there is none.
 const program::Expression* value_in_other_register(const AccessMap& accesses);
 
 } // namespace djstap

@@ -46,8 +46,8 @@ MechanismChoice choose_for_instruction(const Image& image, uint64_t address,
 std::optional<Mechanism> mechanism_by_name(std::string_view name);
 std::vector<std::string> mechanism_names();
 
-// Returns whether a program is written in Go, which copies stacks, and finds the callers of functions by their return
-// addresses.
+// Returns whether a program is written in Go, which copies stacks, and finds the callers of
+// functions by their return addresses.
 bool is_go(const Image& program);
 
 } // namespace djstap

@@ -210,11 +210,12 @@ uint64_t jump_reach() {
 
 namespace {
 
-// What is rare precedes the entry. It calls djs_slot_entry, and continues at the call of the handlers or behind it.
+// What is rare precedes the entry. It calls djs_slot_entry, and continues at the call of the
+// handlers or behind it.
 void finish_claim(Code& code, size_t call_bytes, size_t to_call) {
     // From the end of each jump: over the other one, and the entry's instructions.
-    code.bytes({0x75, static_cast<uint8_t>(2 + to_call)});              // jne call
-    code.bytes({0xeb, static_cast<uint8_t>(to_call + call_bytes)});     // jmp behind it
+    code.bytes({0x75, static_cast<uint8_t>(2 + to_call)});          // jne call
+    code.bytes({0xeb, static_cast<uint8_t>(to_call + call_bytes)}); // jmp behind it
 }
 
 // All of the runtime's memory is near.

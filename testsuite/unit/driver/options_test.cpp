@@ -180,7 +180,8 @@ TEST(Options, MisspeltValuesGetTheNearestOne) {
     EXPECT_FALSE(accept({"--runtime=user", "x"}).in_process);
     EXPECT_TRUE(accept({"--runtime=process", "-c", "true", "x"}).in_process);
     EXPECT_TRUE(accept({"--runtime=process", "-p2", "x"}).in_process);
-    EXPECT_TRUE(accept({"--runtime=process", "-l", "process(\"true\").function(\"*\")"}).in_process);
+    EXPECT_TRUE(
+        accept({"--runtime=process", "-l", "process(\"true\").function(\"*\")"}).in_process);
     EXPECT_FALSE(accept({"--runtime=kernel", "x"}).user_space);
     reject({"--color=pink", "x"});
 }
