@@ -48,6 +48,11 @@ DJS_HANDLER_CODE void djs_fn_tz_name(struct djs_ctx *ctx, char *out)
 	djs_return_text(out, tz_name);
 }
 
+DJS_HANDLER_CODE const char *djs_zone_name(void)
+{
+	return tz_name;
+}
+
 static bool overwrite;
 module_param(overwrite, bool, 0444);
 MODULE_PARM_DESC(overwrite, "flight recorder: new records replace the oldest; no reader is needed");

@@ -191,6 +191,16 @@ DJS_HANDLER_CODE s64 djs_embedded_time(struct djs_ctx *ctx)
 	return djs_fn_gettimeofday_ns(ctx);
 }
 
+DJS_HANDLER_CODE s64 djs_embedded_zone_offset(void)
+{
+	return djs_fn_tz_gmtoff(NULL);
+}
+
+DJS_HANDLER_CODE const char *djs_embedded_zone(void)
+{
+	return djs_zone_name();
+}
+
 DJS_HANDLER_CODE void djs_embedded_exit(struct djs_ctx *ctx)
 {
 	djs_fn_exit(ctx);

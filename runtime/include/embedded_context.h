@@ -125,6 +125,9 @@ static_assert(sizeof(struct context) + MAXSTRINGLEN <= DJS_EMBEDDED_BYTES(MAXSTR
 #define _stp_error(...)	 djs_embedded_warn(__VA_ARGS__)
 
 #define _stp_gettimeofday_ns() djs_embedded_time(djs_context)
+/* The time zone of who loads the module. */
+#define tz_gmtoff djs_embedded_zone_offset()
+#define tz_name	  djs_embedded_zone()
 /* Ends the session, as exit() does. */
 #define _stp_exit() djs_embedded_exit(djs_context)
 /* Its state. What C code stores there has no effect. */
@@ -165,6 +168,8 @@ struct pt_regs *djs_embedded_user_registers(void);
 s64 djs_embedded_target(void);
 s64 djs_embedded_reader(void);
 s64 djs_embedded_time(struct djs_ctx *ctx);
+s64 djs_embedded_zone_offset(void);
+const char *djs_embedded_zone(void);
 void djs_embedded_exit(struct djs_ctx *ctx);
 void djs_embedded_system(struct djs_ctx *ctx, const char *command);
 atomic_t *djs_embedded_session_state(void);
