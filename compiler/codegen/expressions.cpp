@@ -323,16 +323,6 @@ Value Body::conditional(const program::Conditional& node, bool keeps_branch) {
     return result;
 }
 
-// Evaluates arguments from left to right; a text may be a local variable's own storage.
-std::vector<Value> Body::values_of(const std::vector<program::ExpressionPtr>& arguments) {
-    std::vector<Value> values;
-    for (size_t i = 0; i < arguments.size(); i++)
-        values.push_back(arguments[i]->type == Type::String
-                             ? text_in_place(*arguments[i], behind(arguments, i))
-                             : number(*arguments[i]));
-    return values;
-}
-
 Value Body::call(const program::Call& node, Value to) {
     const program::Function& function = *node.function;
     if (!function.body && function.intrinsic.empty())

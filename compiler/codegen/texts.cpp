@@ -93,6 +93,16 @@ std::vector<program::Expression*> Body::behind(const std::vector<program::Expres
     return others;
 }
 
+// Evaluates arguments from left to right; a text may be a local variable's own storage.
+std::vector<Value> Body::values_of(const std::vector<program::ExpressionPtr>& arguments) {
+    std::vector<Value> values;
+    for (size_t i = 0; i < arguments.size(); i++)
+        values.push_back(arguments[i]->type == program::Type::String
+                             ? text_in_place(*arguments[i], behind(arguments, i))
+                             : number(*arguments[i]));
+    return values;
+}
+
 // Without an intermediate copy.
 void Body::text_into(Value to, const program::Expression& node) {
     if (node.kind == ExpressionKind::StackText) {
