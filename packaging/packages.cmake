@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The Debian packages that scripts/package makes: djstap, djrun, djstap-dev and, with the libraries of Performance Co-Pilot, djstap-pmda.
+# The packages that scripts/package makes, for Debian (.deb) and as .rpm: djstap, djrun, djstap-dev and, with the libraries of
+# Performance Co-Pilot, djstap-pmda (.deb only).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME djstap)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -34,6 +35,10 @@ set(CPACK_COMPONENT_DJSTAP_DESCRIPTION "compiler from probe scripts to native ke
  of a function is probed by a direct call into code compiled for that probe.")
 
 set(CPACK_DEBIAN_DJRUN_PACKAGE_NAME djrun)
+set(CPACK_DEBIAN_DJRUN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_DJRUN_PACKAGE_DEPENDS "adduser")
+set(CPACK_DEBIAN_DJRUN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/scripts/postinst ${CMAKE_SOURCE_DIR}/packaging/scripts/prerm
+    ${CMAKE_SOURCE_DIR}/packaging/scripts/postrm)
 set(CPACK_COMPONENT_DJRUN_DESCRIPTION "loader and reader of djstap's modules
  djrun loads a module that djstap built, prints its output and unloads it. It
  needs neither a compiler nor shared libraries, and reads flight recorders and
@@ -54,6 +59,33 @@ set(CPACK_DEBIAN_DJSTAP-PMDA_PACKAGE_RECOMMENDS "djstap")
 set(CPACK_COMPONENT_DJSTAP-PMDA_DESCRIPTION "agent of Performance Co-Pilot for djstap's scripts
  pmdadjstap runs the scripts and modules of /etc/djstap/scripts and publishes
  their globals as metrics. A dashboard for Grafana is included.")
+
+# The same as .rpm.
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_SOURCE_DIR}/packaging/cpack_project.cmake)
+set(CPACK_RPM_COMPONENT_INSTALL ON)
+set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
+set(CPACK_RPM_PACKAGE_RELEASE ${DJSTAP_PACKAGE_RELEASE})
+set(CPACK_RPM_PACKAGE_LICENSE GPL-2.0-or-later)
+set(CPACK_RPM_PACKAGE_GROUP Development/Tools)
+# The files stay as they were built and stripped for the .deb.
+set(CPACK_RPM_SPEC_MORE_DEFINE "%define __os_install_post %{nil}\n%define _build_id_links none")
+set(CPACK_RPM_PACKAGE_AUTOREQPROV yes)
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/include /usr/libexec /usr/lib/systemd /usr/lib/systemd/system /usr/share/man
+    /usr/share/man/man1 /usr/share/man/man3 /usr/share/man/man7 /usr/share/vim /usr/share/vim/vimfiles /usr/share/zsh
+    /usr/share/zsh/site-functions /usr/share/fish /usr/share/fish/vendor_completions.d /usr/share/bash-completion
+    /usr/share/bash-completion/completions)
+foreach(package djstap djrun djstap-dev)
+  string(TOUPPER ${package} upper)
+  set(CPACK_RPM_${upper}_PACKAGE_NAME ${package})
+  string(REGEX REPLACE "\n.*" "" summary "${CPACK_COMPONENT_${upper}_DESCRIPTION}")
+  set(CPACK_RPM_${upper}_PACKAGE_SUMMARY "${summary}")
+endforeach()
+set(CPACK_RPM_DJSTAP_PACKAGE_REQUIRES "djrun = ${PROJECT_VERSION}-${DJSTAP_PACKAGE_RELEASE}, make, gcc, binutils")
+set(CPACK_RPM_DJSTAP_PACKAGE_SUGGESTS "kernel-devel, qemu-system-x86-core, djstap-dev")
+set(CPACK_RPM_DJRUN_PACKAGE_REQUIRES_PRE "shadow-utils")
+set(CPACK_RPM_DJRUN_PRE_INSTALL_SCRIPT_FILE ${CMAKE_SOURCE_DIR}/packaging/scripts/rpm_pre)
+set(CPACK_RPM_DJSTAP-DEV_PACKAGE_ARCHITECTURE noarch)
+set(CPACK_RPM_DJSTAP-DEV_PACKAGE_REQUIRES "djstap >= ${PROJECT_VERSION}")
 
 if(DJSTAP_DEBIAN_DOCUMENTS)
   foreach(package ${packages})
