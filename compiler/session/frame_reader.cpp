@@ -27,8 +27,32 @@ template <class Range> djs_counts counts_of(const Range& range) {
     return counts;
 }
 
-// protozero's readers throw for what is not of the expected type; FrameReader::next() catches it.
-using Message = protozero::pbf_reader;
+// protozero only asserts that a field has the expected type: this throws, as protozero does for
+// other damage. FrameReader::next() catches it.
+class Message : public protozero::pbf_reader {
+  public:
+    using pbf_reader::pbf_reader;
+    explicit Message(const pbf_reader& reader) : pbf_reader(reader) {}
+
+    uint32_t get_uint32() { return of(Type::varint).pbf_reader::get_uint32(); }
+    uint64_t get_uint64() { return of(Type::varint).pbf_reader::get_uint64(); }
+    bool get_bool() { return get_uint64() != 0; }
+    int64_t get_sint64() { return of(Type::varint).pbf_reader::get_sint64(); }
+    uint64_t get_fixed64() { return of(Type::fixed64).pbf_reader::get_fixed64(); }
+    std::string get_string() { return of(Type::length_delimited).pbf_reader::get_string(); }
+    std::string get_bytes() { return of(Type::length_delimited).pbf_reader::get_bytes(); }
+    Message get_message() { return Message(of(Type::length_delimited).pbf_reader::get_message()); }
+    auto get_packed_sint64() { return of(Type::length_delimited).pbf_reader::get_packed_sint64(); }
+    auto get_packed_uint64() { return of(Type::length_delimited).pbf_reader::get_packed_uint64(); }
+
+  private:
+    using Type = protozero::pbf_wire_type;
+    Message& of(Type type) {
+        if (!has_wire_type(type))
+            throw protozero::unknown_pbf_wire_type_exception();
+        return *this;
+    }
+};
 
 DescriptionFrame take_description(Message from, uint32_t& version) {
     DescriptionFrame frame;

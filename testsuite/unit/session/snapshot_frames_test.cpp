@@ -181,7 +181,9 @@ TEST_F(Snapshots, AreReadInPieces) {
 TEST(SnapshotFrames, DamageIsAnError) {
     for (const std::string& bytes :
          {std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11),
-          std::string("\x03\x0a\x09\x00", 4), std::string("\x00", 1)}) {
+          std::string("\x03\x0a\x09\x00", 4), std::string("\x00", 1),
+          // A description, and its version, that have another type of field.
+          std::string("\x02\x08\x01"), std::string("\x05\x0a\x03\x0a\x01x")}) {
         FrameReader reader;
         reader.add(bytes);
         EXPECT_FALSE(reader.next()) << bytes.size();
