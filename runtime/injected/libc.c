@@ -15,14 +15,15 @@
 
 /* ---- memory and strings ---- */
 
+typedef u64 __attribute__((__aligned__(1), __may_alias__)) unaligned_word;
+
 void *memcpy(void *to, const void *from, size_t size)
 {
 	char *out = to;
 	const char *in = from;
 
 	for (; size >= 8; size -= 8, out += 8, in += 8)
-		*(u64 __attribute__((__aligned__(1), __may_alias__)) *)out =
-		    *(const u64 __attribute__((__aligned__(1), __may_alias__)) *)in;
+		*(unaligned_word *)out = *(const unaligned_word *)in;
 	while (size--)
 		*out++ = *in++;
 	return to;

@@ -109,7 +109,7 @@ TEST_F(Djrun, HelpReadsLikeThatOfDjstap) {
         EXPECT_TRUE(std::regex_match(line, row)) << line;
         options++;
     }
-    EXPECT_EQ(options, 19u);
+    EXPECT_EQ(options, 20u);
 }
 
 TEST_F(Djrun, WantsAModuleFileOrAName) {
