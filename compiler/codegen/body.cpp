@@ -229,6 +229,13 @@ llvm::AllocaInst* Body::entry_alloca(llvm::Type* type, const char* name) {
     return slots_.back();
 }
 
+llvm::AllocaInst* Body::key_area(size_t count) {
+    llvm::AllocaInst*& area = key_areas_[count];
+    if (!area)
+        area = entry_alloca(llvm::ArrayType::get(script_.types.i64, count), "keys");
+    return area;
+}
+
 Value Body::scratch(uint32_t bytes) {
     Value at = builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_);
     scratch_top_ += (bytes + 7) & ~7u;

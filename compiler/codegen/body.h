@@ -8,6 +8,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 
 namespace djstap::codegen {
 
@@ -292,6 +293,9 @@ class Body {
     // body.cpp
     llvm::BasicBlock* block(const char* name);
     llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name);
+    // Returns memory for the keys of an access, which is filled when all of them are evaluated and
+    // read by the next call: all accesses of a body share it.
+    llvm::AllocaInst* key_area(size_t count);
     Value scratch(uint32_t bytes); // for the duration of the statement
     Value scratch_text() { return scratch(script_.string_bytes()); }
     Value scratch_stack() { return scratch(script_.stack_bytes()); }
@@ -345,6 +349,7 @@ class Body {
     uint32_t scratch_top_ = 0, scratch_peak_ = 0;
     std::vector<ScratchCall> calls_;
     std::vector<llvm::AllocaInst*> slots_;
+    std::map<size_t, llvm::AllocaInst*> key_areas_; // by the number of keys
     std::vector<llvm::Function*> comparisons_;
 
   public:

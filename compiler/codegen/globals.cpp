@@ -67,7 +67,7 @@ Value Body::keys(const program::Global& array,
             key = text_in_place(*expressions[i], all);
         values.push_back(builder_.CreatePtrToInt(key, script_.types.i64));
     }
-    auto* area = entry_alloca(type, "keys");
+    auto* area = stay ? entry_alloca(type, "keys") : key_area(expressions.size());
     for (size_t i = 0; i < values.size(); i++)
         if (values[i])
             builder_.CreateStore(

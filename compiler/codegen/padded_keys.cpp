@@ -85,7 +85,7 @@ Value Body::find_padded(const program::GlobalValue& place, bool insert, llvm::Ba
     const AbiTypes& types = script_.types;
     std::vector<PaddedText> texts;
     auto* area_type = llvm::ArrayType::get(types.i64, place.keys.size());
-    auto* area = entry_alloca(area_type, "keys");
+    auto* area = key_area(place.keys.size());
     std::vector<Value> keys;
     size_t words = 0;
     for (size_t i = 0; i < place.keys.size(); i++) {
