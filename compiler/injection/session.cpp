@@ -239,7 +239,7 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
     if (!arch::has_stub_instructions())
         return Failure{"this processor or kernel does not let programs read the base of their "
                        "threads' memory (FSGSBASE)",
-                       "as root, without --runtime=process, uprobes need it not"};
+                       "as root, without --runtime=process, uprobes do not need it"};
     auto arguments = command_of(options);
     if (!arguments)
         return arguments.failure();

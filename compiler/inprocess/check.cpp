@@ -29,7 +29,9 @@ class Check {
         without_variables_ =
             std::all_of(probe.point_traits.begin(), probe.point_traits.end(),
                         [](uint32_t traits) { return (traits & PointNeedsNoKernel) != 0; });
+        in_program_ = !without_variables_;
         body(*probe.body);
+        in_program_ = false;
         if (probe.condition)
             program::walk_expressions(*probe.condition,
                                       [&](program::Expression& node) { expression(node); });
@@ -55,12 +57,32 @@ class Check {
     }
 
   private:
+    // In a probe of a program's function, what names no file is the program's; <…> is a header.
+    bool is_of_program(const program::TargetValue& node) const {
+        using Base = program::TargetValue::Base;
+        return (node.base == Base::GlobalVariable || node.base == Base::Cast) &&
+               (node.module.empty() ? in_program_
+                                    : node.module.find('/') != std::string::npos &&
+                                          node.module.find('<') == std::string::npos);
+    }
+    void program_value(const program::TargetValue& node) {
+        if (!in_program_)
+            diagnostics_
+                .report(DiagnosticKind::TargetNotAvailable, node.range,
+                        {std::string(diagnostics_.sources().text(node.range)),
+                         "this function or probe",
+                         "with --runtime=process, variables and types of a program are known only "
+                         "in probes of its functions"})
+                .hint("read the value there, and pass it on as an argument or in a global");
+    }
     void target_value(const program::TargetValue& node) {
         using Base = program::TargetValue::Base;
         // Target variables of other probe points are reported at the point.
         if (node.base == Base::Variable && without_variables_)
             diagnostics_.report(DiagnosticKind::NoTargetVariables, node.range,
                                 {node.name, "this probe point"});
+        else if (runtime_ == "process" && is_of_program(node))
+            program_value(node);
         else if (node.base == Base::GlobalVariable)
             refuse("a variable of the kernel", node.range);
         else if (node.base == Base::PerfCounter)
@@ -87,6 +109,7 @@ class Check {
     const std::string& runtime_;
     Diagnostics& diagnostics_;
     bool without_variables_ = false;
+    bool in_program_ = false; // with "process": in a handler that runs in the program
 };
 
 } // namespace

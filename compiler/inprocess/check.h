@@ -8,7 +8,8 @@ namespace djstap {
 
 // Reports everything in the program that needs a kernel, at its place: functions that the
 // user-space runtime lacks (runtime/userspace/symbols.c), types, registers, C code. `runtime`: the
-// option's value, "user" or "process"; in a process, `@cast` and `@var` may name a program's types.
+// option's value, "user" or "process"; in a process, `@cast` and `@var` may name a program's types
+// and variables in probes of its functions.
 // Returns false if there was any.
 bool check_for_user_space(program::Program& program, const std::string& runtime,
                           Diagnostics& diagnostics);

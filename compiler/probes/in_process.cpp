@@ -77,7 +77,8 @@ const program::Expression* value_in_other_register(const AccessMap& accesses) {
                            });
     };
     for (const auto& [node, access] : accesses)
-        if (is_other(access.value) ||
+        // A text has no value of its own, only parts.
+        if ((!access.is_text && is_other(access.value)) ||
             std::any_of(access.parts.begin(), access.parts.end(), is_other))
             return node;
     return nullptr;

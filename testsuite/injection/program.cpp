@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A program whose calls and values are known. Each argument is an action:
 //
-//   sum N       calls sum(i, 2 * i), i from 1 to N
-//   shape       describes two shapes
-//   many        passes nine arguments
-//   threads N   N threads at the same time call sum(1, 2), 20,000 times each
-//   series N    N threads, one after the other, call sum(1, 2) ten times each
-//   fork N      N children, one after the other, call sum(1, 2); vfork N: the same with vfork
-//   jump N      leaves leave() by longjmp N times
-//   throw N     leaves thrower(), two calls deep, by an exception N times, and says how many were
-//   caught cancel      cancels a thread in hang() trace       prints the names of the functions
-//   that called it, as backtrace() finds them signals N   a timer's signals call sum(1, 2) until
-//   there were N, while the program calls it: says how often in all alternate   a signal calls
-//   sum(1, 2) on a small stack of its own steps       counts the instructions of a call of four(),
-//   by single steps of a child that traces it, and says the least number nanoseconds N  N times,
-//   measures calls of four() by the thread's CPU time, with pauses, and says the least time of one,
-//   in 1/100 ns short       calls functions that are too short for a jump, or that something jumps
-//   into wait        reads a line end         ends by SIGKILL
+// - sum N: calls sum(i, 2 * i), i from 1 to N
+// - shape: describes two shapes
+// - many: passes nine arguments
+// - threads N: N threads at the same time call sum(1, 2), 20,000 times each
+// - series N: N threads, one after the other, call sum(1, 2) ten times each
+// - fork N: N children, one after the other, call sum(1, 2)
+// - vfork N: the same with vfork
+// - jump N: leaves leave() by longjmp N times
+// - throw N: leaves thrower(), two calls deep, by an exception N times, and says how many were
+//   caught
+// - cancel: cancels a thread in hang()
+// - trace: prints the names of the functions that called it, as backtrace() finds them
+// - signals N: a timer's signals call sum(1, 2) until there were N, while the program calls it:
+//   says how often in all
+// - alternate: a signal calls sum(1, 2) on a small stack of its own
+// - steps: counts the instructions of a call of four(), by single steps of a child that traces it,
+//   and says the least number
+// - nanoseconds N: N times, measures calls of four() by the thread's CPU time, with pauses, and
+//   says the least time of one, in 1/100 ns
+// - short: calls functions that are too short for a jump, or that something jumps into
+// - wait: reads a line
+// - end: ends by SIGKILL
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>

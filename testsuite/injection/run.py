@@ -41,6 +41,14 @@ CASES = [
     ("arguments without optimization", "plain", "many", ARGUMENTS, ["1 2 6 7 9", "45", "done"]),
     ("what pointers lead to", "program", "shape", SHAPES, ["circle 1 hello x 1", "square 2 you y 0", "done"]),
     ("a variable of the program", "program", "sum 1", 'probe process.function("sum") { println($level + $a) }', ["8", "done"]),
+    ("all arguments as text", "program", "sum 2", 'probe process.function("sum") { println($$parms) }',
+     ["a=0x1 b=0x2", "a=0x2 b=0x4", "done"]),
+    ("all arguments as text, without optimization", "plain", "sum 1", 'probe process.function("sum") { println($$parms) }',
+     ["a=0x1 b=0x2", "done"]),
+    ("an object as text", "program", "shape", 'probe process.function("describe") { if ($shape->next == 0) println($shape$) }',
+     ['{.id=2, .name="square", .next=0x0}', "done"]),
+    ("a variable by its file, and a type by its name", "program", "shape",
+     'probe process.function("describe") { println(@var("level@program.cpp") + @cast($shape, "shape")->id) }', ["8", "9", "done"]),
     ("arguments without debug information", "bare", "many",
      'probe process.function("many") { printf("%d %d %d %d\\n", long_arg(1), long_arg(6), long_arg(7), long_arg(9)) }',
      ["1 6 7 9", "45", "done"]),
@@ -78,6 +86,13 @@ REFUSED = [
     ("a statement", "-c {program}", 'probe process.statement("sum@program.cpp:*") { println(1) }', ["requires a kernel"]),
     ("the kernel", "-c {program}", 'probe kernel.function("vfs_read") { println(1) }', ["requires a kernel"]),
     ("a kernel's function", "-c {program}", 'probe process.function("sum") { print_backtrace() }', ["--runtime=process does not have"]),
+    ("a variable of the program in a function", "-c {program}",
+     'function f() { return @var("level@program.cpp", "/bin/sh") } probe process.function("sum") { println(f()) }',
+     ["only in probes of its functions"]),
+    ("a variable of the kernel", "-c {program}", 'probe process.function("sum") { println(@var("jiffies", "kernel")) }',
+     ["a variable of the kernel requires a kernel"]),
+    ("a shell that starts the program", "-c {program};true", 'probe process("{program}").function("sum") {{ println(1) }}',
+     ["does not map", "begins with /bin/sh"]),
     ("another program", "-c {program}", 'probe process("{plain}").function("sum") {{ println(1) }}', ["does not map"]),
     ("a program that is not there", "-c /nowhere", COUNT, ["/nowhere"]),
 ]
@@ -124,8 +139,8 @@ def run_case(runner, form, arguments, script, expected):
 
 def run_refused(runner, options, script, expected):
     words = [word.format(program=runner.path("program")) for word in options.split()]
-    if "{plain}" in script:
-        script = script.format(plain=runner.path("plain"))
+    if "{plain}" in script or "{program}" in script:
+        script = script.format(plain=runner.path("plain"), program=runner.path("program"))
     done = subprocess.run(runner.command(words, script), capture_output=True, text=True, timeout=1200)
     check(done.returncode == 1, f"status {done.returncode}")
     check(done.stdout == "", f"it printed {done.stdout!r}")
