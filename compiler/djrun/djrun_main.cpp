@@ -181,12 +181,17 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (!recordings.empty()) {
-        if (!module.empty() || !attach.empty())
-            return report({"--merge takes only files of --output=snapshots", ""});
-        const fleet::MergedRecordings merged = fleet::merge_recordings(recordings);
-        std::fputs(merged.text.c_str(), stdout);
-        std::fputs(merged.missing.c_str(), stderr);
-        return merged.missing.empty() ? 0 : 1;
+        for (const CLI::Option* option : app.get_options())
+            if (option->count() > 0 && !option->check_name("--merge"))
+                return report({(option->get_positional() ? "a module" : option->get_name()) +
+                                   " cannot be combined with --merge",
+                               "--merge takes only files of --output=snapshots, and prints text"});
+        const auto merged = fleet::merge_recordings(recordings);
+        if (!merged)
+            return report(merged.failure());
+        std::fputs(merged->text.c_str(), stdout);
+        std::fputs(merged->missing.c_str(), stderr);
+        return merged->missing.empty() ? 0 : 1;
     }
     if (module.empty() == attach.empty()) {
         std::fprintf(stderr, "djrun: %s\n  hint: djrun --help lists the options\n",

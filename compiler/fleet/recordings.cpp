@@ -5,6 +5,7 @@
 #include "system/file.h"
 
 #include <filesystem>
+#include <map>
 
 namespace djstap::fleet {
 
@@ -30,10 +31,15 @@ std::string take_file(Merge& merge, const std::string& host, const std::string& 
 
 } // namespace
 
-MergedRecordings merge_recordings(const std::vector<std::string>& paths) {
+Result<MergedRecordings> merge_recordings(const std::vector<std::string>& paths) {
     Merge merge;
+    std::map<std::string, std::string> files; // by the machine
     for (const std::string& path : paths) {
         const std::string host = std::filesystem::path(path).stem().string();
+        if (const auto [known, is_new] = files.emplace(host, path); !is_new)
+            return Failure{known->second + " and " + path + " are both of the machine '" + host +
+                               "'",
+                           "the name of each file is that of its machine"};
         merge.expect(host);
         merge.end(host, take_file(merge, host, path));
     }

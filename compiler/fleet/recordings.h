@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Merges what --output=snapshots has written on several machines.
 #pragma once
+#include "diagnostics/result.h"
+
 #include <string>
 #include <vector>
 
@@ -11,7 +13,8 @@ struct MergedRecordings {
     std::string missing; // a line for each machine of which something is missing
 };
 
-// The name of each file without its extension is that of the machine.
-MergedRecordings merge_recordings(const std::vector<std::string>& paths);
+// Merges files, whose names without their extensions are those of the machines. What cannot be read
+// is missing. Fails if two files are of one machine: the counts of one would replace the other's.
+Result<MergedRecordings> merge_recordings(const std::vector<std::string>& paths);
 
 } // namespace djstap::fleet

@@ -36,18 +36,27 @@ class Recordings : public testing::Test {
 
 TEST_F(Recordings, AreMerged) {
     const auto merged = merge_recordings({write("web1", 5), write("web2", 3)});
-    EXPECT_EQ(merged.text, "web2: printed\nweb1: printed\nn=8\n");
-    EXPECT_EQ(merged.missing, "");
+    ASSERT_TRUE(merged);
+    EXPECT_EQ(merged->text, "web2: printed\nweb1: printed\nn=8\n");
+    EXPECT_EQ(merged->missing, "");
+}
+
+TEST_F(Recordings, OneMachineHasOneFile) {
+    const std::string path = write("web1", 5);
+    const auto merged = merge_recordings({path, path});
+    ASSERT_FALSE(merged);
+    EXPECT_EQ(merged.failure().message, path + " and " + path + " are both of the machine 'web1'");
 }
 
 TEST_F(Recordings, WhatIsMissingIsNamed) {
     const std::string cut = write("cut", 5, 1), none = folder_.file("none.snapshots");
     const auto merged = merge_recordings({cut, write("whole", 3), none});
-    EXPECT_EQ(merged.text, "whole: printed\ncut: printed\nn=8\n");
-    EXPECT_EQ(merged.missing, "cut: what it counted after its last snapshot is missing: " + cut +
-                                  ": the last frame is incomplete\n"
-                                  "none: all of its values are missing: " +
-                                  none + ": cannot open: No such file or directory\n");
+    ASSERT_TRUE(merged);
+    EXPECT_EQ(merged->text, "whole: printed\ncut: printed\nn=8\n");
+    EXPECT_EQ(merged->missing, "cut: what it counted after its last snapshot is missing: " + cut +
+                                   ": the last frame is incomplete\n"
+                                   "none: all of its values are missing: " +
+                                   none + ": cannot open: No such file or directory\n");
 }
 
 } // namespace

@@ -130,6 +130,18 @@ TEST_F(Djrun, RefusesOptionsThatDoNotGoTogether) {
     EXPECT_EQ(told({"--stop", "x.ko"}), (Told{1, "djrun: --stop requires --attach\n"}));
 }
 
+TEST_F(Djrun, MergesFilesAndNothingElse) {
+    const std::string hint =
+        "\n  hint: --merge takes only files of --output=snapshots, and prints text\n";
+    for (const std::string option : {"--json", "-w", "--stop", "--describe"})
+        EXPECT_EQ(told({option, "--merge", "a.snapshots"}),
+                  (Told{1, "djrun: " + option + " cannot be combined with --merge" + hint}));
+    EXPECT_EQ(told({"-o", "x", "--merge", "a.snapshots"}),
+              (Told{1, "djrun: -o cannot be combined with --merge" + hint}));
+    EXPECT_EQ(told({"x.ko", "--merge", "a.snapshots"}),
+              (Told{1, "djrun: a module cannot be combined with --merge" + hint}));
+}
+
 TEST_F(Djrun, RefusesValuesOutOfRange) {
     for (const std::vector<std::string>& wrong : {std::vector<std::string>{"-x", "0"},
                                                   {"-T", "0"},
