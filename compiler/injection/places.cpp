@@ -42,15 +42,8 @@ SitePlace judge(const regions::Analysis& analysis, uint32_t site, uint64_t entry
                 arch::InstructionDecoder& decoder) {
     SitePlace out;
     out.site = site;
-    out.address = entry;
-    auto place = analysis.place(entry);
-    if (place && place->length > 0) {
-        // A landing pad stays where it is: indirect calls lead there.
-        if (decoder.decode(analysis.bytes(*place), entry).landing_pad) {
-            out.address = entry + place->length;
-            place = analysis.place(out.address);
-        }
-    }
+    const auto place = analysis.entry(entry);
+    out.address = place ? place->address : entry;
     if (!place) {
         out.refusal = "no instruction of a function is known there";
         return out;

@@ -15,7 +15,7 @@ using regions::Analysis;
 using regions::Place;
 
 struct JumpVerdicts::State {
-    std::unique_ptr<ElfFile> linked; // of a module
+    std::unique_ptr<ElfFile> linked; // of a module, or a program
     std::optional<Analysis> analysis;
     std::string failure; // why there is no analysis
 
@@ -26,6 +26,17 @@ JumpVerdicts::JumpVerdicts(Images& images) : images_(images) {}
 JumpVerdicts::~JumpVerdicts() = default;
 
 Status JumpVerdicts::State::analyze(const CodeFile& in, Images& images) {
+    if (in.kind == ImageKind::Program) {
+        auto file = ElfFile::open(in.path);
+        if (!file)
+            return file.failure();
+        linked = std::move(*file);
+        Result<Analysis> done = Analysis::of(*linked, {});
+        if (!done)
+            return done.failure();
+        analysis.emplace(std::move(*done));
+        return Done{};
+    }
     const auto kernel = images.kernel_view();
     if (!kernel)
         return kernel.failure();
@@ -54,7 +65,7 @@ Status JumpVerdicts::State::analyze(const CodeFile& in, Images& images) {
 }
 
 const JumpVerdicts::State& JumpVerdicts::state(const CodeFile& in) {
-    std::unique_ptr<State>& state = states_[in.kind == ImageKind::Module ? in.path : std::string()];
+    std::unique_ptr<State>& state = states_[in.kind == ImageKind::Kernel ? std::string() : in.path];
     if (state)
         return *state;
     state = std::make_unique<State>();
@@ -72,8 +83,9 @@ bool is_planted(const std::optional<Place>& place) {
 } // namespace
 
 std::string JumpVerdicts::of(const Site& site, const CodeFile& in) {
-    if (!mechanism_can(site.mechanism, DJS_IS_KPROBE) ||
-        site.mechanism == Mechanism::KprobeFtrace || in.kind == ImageKind::Program)
+    if (in.kind == ImageKind::Program)
+        return site.mechanism == Mechanism::Djprobe ? at_entry(site, in) : std::string();
+    if (!mechanism_can(site.mechanism, DJS_IS_KPROBE) || site.mechanism == Mechanism::KprobeFtrace)
         return {};
     const State& known = state(in);
     if (!known.analysis)
@@ -84,6 +96,17 @@ std::string JumpVerdicts::of(const Site& site, const CodeFile& in) {
     if (!place->safe())
         return "no jump: " + std::string(regions::reason_text(place->reason));
     return place->by_kernel ? "a jump is safe here" : "no jump: the kernel's own rule refuses it";
+}
+
+std::string JumpVerdicts::at_entry(const Site& site, const CodeFile& in) {
+    const State& known = state(in);
+    if (!known.analysis)
+        return "not probed: " + known.failure;
+    const std::optional<Place> place = known.analysis->entry(site.address);
+    if (!place)
+        return "not probed: no instruction of a function is known there";
+    return place->safe() ? std::string()
+                         : "not probed: " + std::string(regions::reason_text(place->reason));
 }
 
 std::string JumpVerdicts::refusal(const Site& site, const CodeFile& in) {
@@ -111,7 +134,7 @@ namespace {
 
 CodeFile code_file(const ProbePlan& plan, const Site& site) {
     const ProbedImage& image = plan.images[site.image];
-    return {image.kind, image.kind == ImageKind::Module ? image.file : std::string()};
+    return {image.kind, image.kind == ImageKind::Kernel ? std::string() : image.file};
 }
 
 } // namespace

@@ -17,15 +17,16 @@ struct CodeFile {
     std::string path = {};
 };
 
-// What the region analysis says about the kprobes of a script. Analyzes the whole kernel, or the
-// whole module, at the first question about it, and keeps what it found; the kernel takes a second.
+// What the region analysis says about the kprobes of a script, and about jumps in a process.
+// Analyzes the whole kernel, module or program at the first question about it, and keeps what it
+// found; the kernel takes a second.
 class JumpVerdicts {
   public:
     explicit JumpVerdicts(Images& images);
     ~JumpVerdicts();
 
     // Returns "a jump is safe here" or why there is none, for listings; "" if the site has no
-    // kprobe.
+    // kprobe. For a jump in a process: why it cannot be planted; "" if it can.
     std::string of(const Site& site, const CodeFile& in);
     // Returns why a jump must not be forced; "" if it may, or if the kernel will plant none.
     std::string refusal(const Site& site, const CodeFile& in);
@@ -35,11 +36,12 @@ class JumpVerdicts {
     std::string replaced_bytes(const Site& site, const CodeFile& in);
 
   private:
+    std::string at_entry(const Site& site, const CodeFile& in);
     struct State;
     const State& state(const CodeFile& in);
 
     Images& images_;
-    std::map<std::string, std::unique_ptr<State>> states_; // by the module's file; "": the kernel
+    std::map<std::string, std::unique_ptr<State>> states_; // by the file; "": the kernel
 };
 
 // Sets what the listings tell of each kprobe of the plan (Site::jump).

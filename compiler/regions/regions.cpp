@@ -415,6 +415,13 @@ std::optional<Place> Analysis::place(uint64_t address) const {
     return std::nullopt;
 }
 
+std::optional<Place> Analysis::entry(uint64_t address) const {
+    const std::optional<Place> first = place(address);
+    const auto at = state_->code.index(address);
+    const bool is_pad = first && at && state_->code.entries[*at] & ByLandingPad;
+    return is_pad ? place(address + first->length) : first;
+}
+
 std::string_view Analysis::bytes(const Place& place) const {
     const auto at = state_->code.index(place.address);
     return at ? state_->code.bytes(*at).substr(0, place.length) : std::string_view{};

@@ -159,6 +159,9 @@ class Analysis {
     std::vector<Place> places(size_t function) const;
     // Returns nothing if no instruction of a function begins at the address.
     std::optional<Place> place(uint64_t address) const;
+    // Returns where a function with this entry is patched: at its first instruction, or behind a
+    // landing pad, which stays where it is, as indirect calls lead there.
+    std::optional<Place> entry(uint64_t address) const;
     // Returns the bytes of a place's instruction.
     std::string_view bytes(const Place& place) const;
     // Returns what the instructions of a place's region are in a kernel that runs: a return is

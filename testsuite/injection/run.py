@@ -158,12 +158,15 @@ def unsafe_entries(runner):
 
 
 def listings(runner):
-    """-l shows what can be probed, by which mechanism; it needs no command."""
+    """-L shows what can be probed, by which mechanism, and why not; it needs no command."""
     point = f'process("{runner.path("program")}").function("{{sum,four}}")'
     done = subprocess.run([runner.djstap, "--runtime=process", "-L", point], capture_output=True, text=True, timeout=1200)
     lines = done.stdout.splitlines()
     check(len(lines) == 2 and "$a:int $b:long" in lines[1] and lines[1].endswith("# djprobe: a jump at the entry of a function"),
           f"it printed {lines} {done.stderr}")
+    point = f'process("{runner.path("bare")}").function("entered")'
+    done = subprocess.run([runner.djstap, "--runtime=process", "-L", point], capture_output=True, text=True, timeout=1200)
+    check(done.stdout.endswith("; not probed: a jump leads into it\n"), f"it printed {done.stdout!r} {done.stderr}")
 
 
 def traces(runner):
