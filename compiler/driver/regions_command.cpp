@@ -91,6 +91,10 @@ Result<std::string> answer(const RegionsOptions& options) {
         Result<std::string> text = read_file(options.text);
         if (!text)
             return text.failure();
+        if (text->empty())
+            return Failure{options.text + ": the text from memory is empty",
+                           "--text takes a file with a kernel's bytes from _text to _etext, or "
+                           "those of a module's section .text"};
         if (file->is_module)
             text = regions::module_text(*file->elf, *text);
         if (!text)
