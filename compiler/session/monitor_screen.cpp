@@ -36,7 +36,7 @@ Status MonitorScreen::check() {
     const char* kind = std::getenv("TERM");
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return Failure{"the monitor needs a terminal for its keys and its tables, but standard " +
-                           std::string(isatty(STDIN_FILENO) ? "output" : "input") + " is none",
+                           std::string(isatty(STDIN_FILENO) ? "output" : "input") + " is not one",
                        "without --monitor, the globals that the script never reads are printed at "
                        "the end"};
     int known = 0;
