@@ -10,6 +10,12 @@
 
 namespace djstap::injection {
 
+namespace {
+
+constexpr uint64_t page = 4096;
+
+} // namespace
+
 Result<MemoryMap> MemoryMap::of(pid_t pid) {
     const std::string file = "/proc/" + std::to_string(pid) + "/maps";
     auto text = read_file(file);
@@ -42,6 +48,12 @@ bool MemoryMap::is_free(const Range& range) const {
                         [&](const Mapping& each) { return each.range.overlaps(range); });
 }
 
+void MemoryMap::reserve(const Range& range) {
+    Mapping reserved;
+    reserved.range = {range.begin & ~(page - 1), (range.end + page - 1) & ~(page - 1)};
+    mappings_.push_back(std::move(reserved));
+}
+
 std::vector<Mapping> MemoryMap::of_file(const std::string& path) const {
     std::vector<Mapping> found;
     std::copy_if(mappings_.begin(), mappings_.end(), std::back_inserter(found),
@@ -51,7 +63,7 @@ std::vector<Mapping> MemoryMap::of_file(const std::string& path) const {
 
 std::optional<uint64_t> find_room(const MemoryMap& program, const MemoryMap& own, Range code,
                                   uint64_t bytes, uint64_t near_bytes) {
-    constexpr uint64_t page = 4096, lowest = uint64_t{1} << 20, highest = uint64_t{1} << 47;
+    constexpr uint64_t lowest = uint64_t{1} << 20, highest = uint64_t{1} << 47;
     // The heap grows upwards from the end of a program, and stacks and mappings downwards.
     constexpr uint64_t distance = uint64_t{16} << 20, for_heap = uint64_t{512} << 20;
     const uint64_t reach = arch::jump_reach() - (uint64_t{1} << 20);

@@ -28,6 +28,8 @@ class MemoryMap {
     // Reads /proc/PID/maps.
     static Result<MemoryMap> of(pid_t pid);
     bool is_free(const Range& range) const;
+    // Counts the pages of a range as mapped, for what is to be mapped later.
+    void reserve(const Range& range);
     // Returns the mappings of a file.
     std::vector<Mapping> of_file(const std::string& path) const;
     const std::vector<Mapping>& all() const { return mappings_; }

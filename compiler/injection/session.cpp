@@ -80,6 +80,7 @@ Status Injection::prepare(const MemoryMap& map) {
         const auto at = find_room(map, *own, image.code, bytes, bytes);
         if (!at)
             return Failure{"no free memory is near enough to the code of '" + image.path + "'", ""};
+        own->reserve({*at, *at + bytes}); // stubs of other images go elsewhere
         stubs_.emplace_back(*at, make_stubs(image, callees, *at));
         const std::vector<djs_place>& of_image = stubs_.back().second.places;
         places.insert(places.end(), of_image.begin(), of_image.end());

@@ -55,7 +55,8 @@ ProcessOptions TracedProgram::options(int inherited) {
 
 TracedProgram::TracedProgram(TracedProgram&& other) noexcept
     : pid_(other.pid_), attached_(std::exchange(other.attached_, false)), entry_(other.entry_),
-      entry_code_(std::move(other.entry_code_)), memory_(std::move(other.memory_)) {}
+      entry_code_(std::move(other.entry_code_)), signal_mask_(other.signal_mask_),
+      memory_(std::move(other.memory_)) {}
 
 TracedProgram::~TracedProgram() {
     if (!attached_)
@@ -78,7 +79,21 @@ Result<TracedProgram> TracedProgram::run_to_entry(Command& command) {
     return program;
 }
 
-Status TracedProgram::wait_for_stop(int wanted) {
+// A signal in the middle of call() would run the program's handler, or let the program go on, in
+// code that is not whole. The trap of a single step cannot wait.
+Status TracedProgram::hold_signals() {
+    uint64_t mask = 0;
+    auto* const size = reinterpret_cast<void*>(sizeof mask);
+    if (ptrace(PTRACE_GETSIGMASK, pid_, size, &mask) != 0)
+        return failed("the program's signals cannot be held");
+    uint64_t held = ~(uint64_t{1} << (SIGTRAP - 1));
+    if (ptrace(PTRACE_SETSIGMASK, pid_, size, &held) != 0)
+        return failed("the program's signals cannot be held");
+    signal_mask_ = mask;
+    return Done{};
+}
+
+Status TracedProgram::wait_for_stop(int wanted, bool steps) {
     for (;;) {
         const int status = wait_for(pid_);
         if (!WIFSTOPPED(status)) {
@@ -89,7 +104,8 @@ Status TracedProgram::wait_for_stop(int wanted) {
         }
         if (WSTOPSIG(status) == wanted)
             return Done{};
-        if (ptrace(PTRACE_CONT, pid_, nullptr, static_cast<long>(WSTOPSIG(status))) != 0)
+        if (ptrace(steps ? PTRACE_SINGLESTEP : PTRACE_CONT, pid_, nullptr,
+                   static_cast<long>(WSTOPSIG(status))) != 0)
             return failed("the command cannot be continued");
     }
 }
@@ -130,7 +146,9 @@ Status TracedProgram::stop_at_entry() {
     if (threads > 1)
         return Failure{"a library has started threads before the program began",
                        "as root, without --runtime=process, uprobes reach it"};
-    return write(entry_, entry_code_);
+    if (auto written = write(entry_, entry_code_); !written)
+        return written;
+    return hold_signals();
 }
 
 Status TracedProgram::write(uint64_t address, std::string_view bytes) {
@@ -166,7 +184,7 @@ Result<uint64_t> TracedProgram::call(long number, const std::array<uint64_t, 6>&
         return stored.failure();
     if (ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr) != 0)
         return failed("the program cannot be stepped");
-    if (auto stopped = wait_for_stop(SIGTRAP); !stopped)
+    if (auto stopped = wait_for_stop(SIGTRAP, true); !stopped)
         return stopped.failure();
     auto after = arch::StoppedRegisters::of(pid_);
     if (!after)
@@ -182,6 +200,9 @@ Result<uint64_t> TracedProgram::call(long number, const std::array<uint64_t, 6>&
 }
 
 Status TracedProgram::detach() {
+    if (signal_mask_ && ptrace(PTRACE_SETSIGMASK, pid_,
+                               reinterpret_cast<void*>(sizeof *signal_mask_), &*signal_mask_) != 0)
+        return failed("the program's signals cannot be released");
     if (ptrace(PTRACE_DETACH, pid_, nullptr, nullptr) != 0)
         return failed("the program cannot be continued");
     attached_ = false;

@@ -34,18 +34,21 @@ class TracedProgram {
     // Memory, whatever its protection.
     Status write(uint64_t address, std::string_view bytes);
     Result<std::string> read(uint64_t address, size_t size);
-    // Restores what was changed at the entry, and lets the program run on its own.
+    // Lets the program run on its own. Signals that have arrived meanwhile reach it now.
     Status detach();
 
   private:
     explicit TracedProgram(pid_t pid) : pid_(pid) {}
     Status stop_at_entry();
-    Status wait_for_stop(int wanted);
+    Status hold_signals();
+    // `steps`: what other signals have stopped goes on by a single step.
+    Status wait_for_stop(int wanted, bool steps = false);
 
     pid_t pid_ = -1;
     bool attached_ = true;
     uint64_t entry_ = 0;
-    std::string entry_code_; // what the file has at the entry
+    std::string entry_code_;              // what the file has at the entry
+    std::optional<uint64_t> signal_mask_; // of the program, while its signals are held
     FileDescriptor memory_;
 };
 

@@ -23,6 +23,8 @@
 // - short: calls functions that are too short for a jump, or that something jumps into
 // - wait: reads a line
 // - end: ends by SIGKILL
+// - early: as the first action, signals arrive from before the program's entry on, up to this
+// action
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
@@ -46,6 +48,25 @@ struct shape {
     const char* name;
     shape* next;
 };
+
+// One signal at a time: the next one comes some time after the handler, so that the program gets on
+// however slowly its tracer runs.
+void send_signal(long microseconds) {
+    itimerval timer{{0, 0}, {0, microseconds}};
+    setitimer(ITIMER_REAL, &timer, nullptr);
+}
+void send_another(int) {
+    send_signal(300);
+}
+// The dynamic loader calls it before it enters the program.
+void begin_early(int count, char** arguments, char**) {
+    if (count < 2 || strcmp(arguments[1], "early") != 0)
+        return;
+    signal(SIGALRM, send_another);
+    send_signal(300);
+}
+__attribute__((section(".preinit_array"), used)) void (*const early)(int, char**,
+                                                                     char**) = begin_early;
 
 volatile long sink;
 int level = 7;
@@ -305,6 +326,8 @@ int main(int argc, char** argv) {
             printf("%d %d\n", entered(3), tiny(4));
         } else if (!strcmp(action, "wait")) {
             wait_for_line();
+        } else if (!strcmp(action, "early")) {
+            signal(SIGALRM, SIG_IGN);
         } else if (!strcmp(action, "end")) {
             kill(getpid(), SIGKILL);
         }

@@ -75,6 +75,7 @@ CASES = [
      'probe process.function("hang") { println(probefunc()) }', ["hang", "canceled", "done"]),
     ("a signal on a stack of its own", "program", "alternate",
      'global a probe process.function("sum") { a[$a, "x"]++ } probe end { println(a[1, "x"]) }', ["1", "done"]),
+    ("signals before the program's entry", "program", "early sum 10", COUNT, ["10 hits", "done"]),
     ("exit()", "program", "sum 5",
      'probe process.function("sum") { if ($a == 3) exit() println($a) } probe end { println("end") }', ["1", "2", "3", "end", "done"]),
 ]
@@ -253,6 +254,28 @@ def everything(runner):
     check(done.stdout == alone, f"it printed {done.stdout!r} {done.stderr!r}")
 
 
+def neighbours(runner):
+    """The stubs of libraries that lie side by side have different places, whichever library comes first."""
+    folder = os.path.join(runner.folder, "neighbours")
+    os.makedirs(folder)
+    for name, functions in (("few", 10), ("many", 3000)):
+        source = os.path.join(folder, f"{name}.c")
+        with open(source, "w") as file:
+            file.writelines(f"long {name}{i}(long x) {{ return x * 7 + x / 3 + {i}; }}\n" for i in range(functions))
+        subprocess.run(["cc", "-shared", "-fPIC", source, "-o", os.path.join(folder, f"lib{name}.so")], check=True)
+    source = os.path.join(folder, "main.c")
+    with open(source, "w") as file:
+        file.write('#include <stdio.h>\nlong few1(long), many1(long);\n'
+                   'int main(void) { printf("%ld\\n", few1(1) + many1(1)); return 0; }\n')
+    script = ('global n probe process.library("lib{few,many}.so").function("{few,many}[0-9]*").call { n++ } '
+              'probe end { printf("%d hits\\n", n) }')
+    for order in (["few", "many"], ["many", "few"]):
+        program = os.path.join(folder, "of-" + order[0])
+        subprocess.run(["cc", source, "-o", program, "-L" + folder, "-Wl,-rpath," + folder, *("-l" + name for name in order)], check=True)
+        done = subprocess.run(runner.command(["-c", program, "-D", "MAXKPROBES=100000"], script), capture_output=True, text=True, timeout=1200)
+        check(sorted(done.stdout.splitlines()) == ["16", "2 hits"] and done.returncode == 0, f"it printed {done.stdout!r} {done.stderr!r}")
+
+
 # What a hit does, and the most instructions that it may add to the call.
 HITS = [
     ("n++", 15, "n++"),
@@ -260,7 +283,8 @@ HITS = [
     ("an element of an array", 200, "a[$a]++"),
     ("a record of four numbers", 200, 'printf("%d %d %d %d\\n", $a, $b, $c, $d)'),
 ]
-CHECKS = [instructions, listings, unsafe_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, everything]
+CHECKS = [instructions, listings, unsafe_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, neighbours,
+          everything]
 
 
 def main():
