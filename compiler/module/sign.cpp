@@ -21,6 +21,27 @@ SigningKey signing_key_from_environment() {
 
 namespace module {
 
+namespace {
+
+// Returns the reason from what sign-file prints: places in its source, and a line for each of
+// OpenSSL's errors, of which the last one says the most. "- SSL error:CODE:LIBRARY::REASON:
+// FILE:LINE"
+std::string reason_of(const std::string& output) {
+    constexpr std::string_view error = "- SSL error:", before_reason = "::";
+    const size_t begin = output.rfind(error);
+    if (begin == std::string::npos)
+        return output.substr(0, output.find('\n'));
+    const std::string line =
+        output.substr(begin + error.size(), output.find('\n', begin) - begin - error.size());
+    const size_t reason = line.find(before_reason);
+    if (reason == std::string::npos)
+        return line;
+    const size_t at = reason + before_reason.size();
+    return line.substr(at, line.find(": ", at) - at);
+}
+
+} // namespace
+
 Status sign_module(const RuntimeKit& kit, const SigningKey& key, const std::string& path,
                    std::string& bytes) {
     if (key.certificate.empty())
@@ -41,8 +62,9 @@ Status sign_module(const RuntimeKit& kit, const SigningKey& key, const std::stri
         return outcome.failure();
     if (outcome->status != 0)
         return Failure{"sign-file cannot sign the module with " + key.key + ": " +
-                           outcome->output.substr(0, outcome->output.find('\n')),
-                       ""};
+                           reason_of(outcome->output),
+                       "the private key comes first, then its certificate; docs/running.md tells "
+                       "how both are made"};
     auto result = read_file(path);
     if (!result)
         return result.failure();

@@ -104,7 +104,8 @@ std::optional<std::vector<const ImageView*>> find_programs(const ast::ProbePoint
         return images;
     std::vector<const ImageView*> libraries;
     Failure failure{"no library of the program matches \"" + library->string + "\"",
-                    "a library that the program loads later is named by its path"};
+                    "a name is that of the file, as in \"libc.so.6\"; a library that the program "
+                    "loads later is named by its path"};
     for (const ImageView* program : images)
         for (const ImageView* each :
              find_libraries(*program, library->string, resolver.images, failure))

@@ -113,7 +113,7 @@ class FrameReader {
 // Returns all frames of a file.
 Result<std::vector<SnapshotFrame>> read_frames(const std::string& path);
 
-// Returns the range of values of a bucket as text: "8-15", "<0", ">=100".
+// Returns the range of values of a bucket as text: "8..15", "<=-1", ">=100".
 std::string bucket_text(const HistogramShape& shape, uint32_t bucket);
 
 } // namespace djstap

@@ -380,5 +380,8 @@ TEST_F(Linking, ModulesAreSignedWhenThereIsAKey) {
             link_module(kernel.kit, {"x", script, {}, {certificate, certificate}, false});
         ASSERT_FALSE(bad_key);
         EXPECT_NE(bad_key.failure().message.find("sign-file cannot sign"), std::string::npos);
+        // A place in sign-file's source is no reason.
+        EXPECT_EQ(bad_key.failure().message.find("main.c"), std::string::npos);
+        EXPECT_NE(bad_key.failure().hint.find("the private key comes first"), std::string::npos);
     }
 }
