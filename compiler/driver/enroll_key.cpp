@@ -53,7 +53,7 @@ Result<std::string> certificate_file(Invocation& invocation) {
         return failed(text.failure().message);
     const auto bytes = certificate_bytes(*text);
     if (!bytes)
-        return failed(path + " is no certificate",
+        return failed(path + " is not a certificate",
                       "docs/running.md tells how a key and its certificate are made");
     auto folder = invocation.work.path();
     if (!folder)

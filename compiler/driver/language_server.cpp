@@ -102,7 +102,7 @@ class Server {
                 take(json);
             else
                 fail(nullptr, json.is_discarded() ? ParseError : InvalidRequest,
-                     "this is no message");
+                     "this is not a message of the protocol");
         }
         return asked_to_end_ ? 0 : 1;
     }

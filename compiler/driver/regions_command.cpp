@@ -60,7 +60,7 @@ Result<uint64_t> find_place(const Analysis& analysis, const std::string& place) 
         const auto offset =
             plus == std::string::npos ? std::optional<uint64_t>(0) : number(place.substr(plus + 1));
         if (!offset)
-            return Failure{"the offset of '" + place + "' is no hexadecimal number",
+            return Failure{"the offset of '" + place + "' is not a hexadecimal number",
                            "offsets are written as in " + name + "+0x1f"};
         return *analysis.address_of(name) + *offset;
     }

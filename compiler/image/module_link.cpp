@@ -221,7 +221,7 @@ bool is_module(const ElfFile& file) {
 
 Result<std::string> link_module_code(std::string bytes, const std::string& path) {
     if (!ModuleLinker(bytes, nullptr, true).link())
-        return Failure{path + ": is no kernel module for " + std::string(arch::names().title) +
+        return Failure{path + ": is not a kernel module for " + std::string(arch::names().title) +
                            ", or is damaged",
                        ""};
     return bytes;

@@ -82,7 +82,7 @@ std::vector<SdtArgument> sdt_arguments(std::string_view text, const Image& progr
             one.remove_prefix(at + 1);
         }
         argument.location = is_number ? arch::location_of_operand(one, symbol_address)
-                                      : nowhere("it is no integer");
+                                      : nowhere("it is not an integer");
         arguments.push_back(std::move(argument));
     }
     return arguments;

@@ -5,6 +5,7 @@
 #include "userspace/userspace.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace djstap {
 
@@ -19,6 +20,7 @@ class Check {
         : runtime_(runtime), diagnostics_(diagnostics) {}
 
     void body(program::Block& block) {
+        has_register_ = false;
         program::walk_expressions(block, [this](program::Expression& node) { expression(node); });
         program::walk_statements(block, [this](program::Statement& node) {
             if (node.kind == StatementKind::EmbeddedStatement)
@@ -46,7 +48,8 @@ class Check {
             target_value(program::as<program::TargetValue>(node));
             break;
         case ExpressionKind::Register:
-            refuse("a register", node.range);
+            if (!std::exchange(has_register_, true))
+                refuse("a register", node.range);
             break;
         case ExpressionKind::EmbeddedC:
             refuse("C code", node.range);
@@ -109,7 +112,8 @@ class Check {
     const std::string& runtime_;
     Diagnostics& diagnostics_;
     bool without_variables_ = false;
-    bool in_program_ = false; // with "process": in a handler that runs in the program
+    bool has_register_ = false; // register() of the library names all of them
+    bool in_program_ = false;   // with "process": in a handler that runs in the program
 };
 
 } // namespace

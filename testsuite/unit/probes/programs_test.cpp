@@ -335,7 +335,7 @@ TEST_F(Marks, AreNamedInPoints) {
               std::string::npos);
     EXPECT_NE(refusal(prefix + ".mark(\"watched\")", "println($arg1->x)").find("use @cast($arg1"),
               std::string::npos);
-    EXPECT_NE(refusal(prefix + ".mark(\"floating\")", "println($arg1)").find("no integer"),
+    EXPECT_NE(refusal(prefix + ".mark(\"floating\")", "println($arg1)").find("not an integer"),
               std::string::npos);
 }
 
