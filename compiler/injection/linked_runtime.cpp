@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "injection/linked_runtime.h"
 
+#include <bit>
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
@@ -125,8 +126,8 @@ Result<LinkedRuntime> LinkedRuntime::link(const std::string& object, Arena& aren
             failure = failure_of(found.takeError());
             return;
         }
-        const uint64_t address = found->getAddress().getValue();
-        memcpy(&place, &address, sizeof place);
+        place =
+            std::bit_cast<std::remove_reference_t<decltype(place)>>(found->getAddress().getValue());
     };
     find(script, "djs_script", linked.script);
     find(runtime, "djs_user_runtime", linked.runtime);
