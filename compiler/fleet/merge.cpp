@@ -17,9 +17,9 @@ int64_t minus(int64_t a, int64_t b) {
     return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
 
-// As djs_statistic_avg(): rounded toward zero.
+// As djs_statistic_avg(): rounded toward zero. INT64_MIN / -1 would trap.
 int64_t average(int64_t sum, int64_t count) {
-    return count ? sum / count : 0;
+    return count == -1 ? minus(0, sum) : count ? sum / count : 0;
 }
 
 void add_statistic(GlobalElement& into, const GlobalElement& from) {
@@ -68,6 +68,9 @@ void Merge::expect(const std::string& name) {
 void Merge::take(const std::string& name, SnapshotFrame frame) {
     Host& from = host(name);
     if (auto* description = std::get_if<DescriptionFrame>(&frame)) {
+        from.former_runs |= from.description.has_value();
+        from.was_final = false;
+        from.last.reset();
         from.description = std::move(*description);
     } else if (auto* globals = std::get_if<GlobalsFrame>(&frame)) {
         from.incomplete += globals->incomplete;
@@ -101,6 +104,22 @@ bool Merge::fits(const Host& each) const {
            std::ranges::equal(each.description->globals, first->description->globals, same_global);
 }
 
+// The histograms of a global have the same buckets on all machines; returns those.
+std::optional<HistogramShape> Merge::shape_of(uint32_t index) const {
+    for (const Host& each : hosts_)
+        if (fits(each) && each.last)
+            if (const GlobalValues* const values = values_of(*each.last, index);
+                values && values->shape)
+                return values->shape;
+    return std::nullopt;
+}
+
+bool Merge::has_same_histograms(const Host& each) const {
+    return !each.last || std::ranges::all_of(each.last->globals, [&](const GlobalValues& values) {
+        return !values.shape || values.shape == shape_of(values.index);
+    });
+}
+
 MergedGlobal Merge::merged(uint32_t index, const ModuleMeta::Global& description) const {
     MergedGlobal global;
     global.description = description;
@@ -109,7 +128,7 @@ MergedGlobal Merge::merged(uint32_t index, const ModuleMeta::Global& description
     for (const Host& from : hosts_) {
         const GlobalValues* const values =
             fits(from) && from.last ? values_of(*from.last, index) : nullptr;
-        if (!values)
+        if (!values || !has_same_histograms(from))
             continue;
         if (!is_statistic && !description.adds_up) {
             HostValues& of = global.by_host.emplace_back();
@@ -157,6 +176,8 @@ std::vector<Missing> Merge::missing() const {
                                                                      : "";
         if (each.description && !fits(each))
             lacks("all of its values are missing: its script has other globals");
+        else if (!has_same_histograms(each))
+            lacks("all of its values are missing: its script has other histograms");
         else if (!each.last)
             lacks("all of its values are missing" + why);
         else if (each.ended && !each.was_final)
@@ -165,6 +186,8 @@ std::vector<Missing> Merge::missing() const {
             lacks("elements may be missing: records were lost");
         else if (!each.error.empty())
             lacks(each.error);
+        if (each.former_runs)
+            lacks("what former runs in its file counted is missing");
         const uint64_t lost =
             each.last ? each.last->counts.lost_records + each.last->counts.oversized : 0;
         if (lost)

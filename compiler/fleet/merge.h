@@ -53,13 +53,16 @@ class Merge {
         std::optional<GlobalsFrame> last;
         std::vector<PrintedFrame> printed;
         uint64_t incomplete = 0;
-        bool was_final = false; // its last frame has come
+        bool was_final = false;   // its last frame has come
+        bool former_runs = false; // it has been described more than once
         std::optional<std::string> ended;
         std::string error;
     };
     Host& host(const std::string& name);
     const Host* reference() const;
     bool fits(const Host& host) const;
+    std::optional<HistogramShape> shape_of(uint32_t index) const;
+    bool has_same_histograms(const Host& host) const;
     MergedGlobal merged(uint32_t index, const ModuleMeta::Global& description) const;
 
     std::vector<Host> hosts_;

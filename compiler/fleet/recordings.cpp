@@ -4,8 +4,9 @@
 #include "fleet/merge.h"
 #include "system/file.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <map>
+#include <set>
 
 namespace djstap::fleet {
 
@@ -29,17 +30,21 @@ std::string take_file(Merge& merge, const std::string& host, const std::string& 
     }
 }
 
+std::string name_of(const std::string& path) {
+    return std::filesystem::path(path).stem().string();
+}
+
 } // namespace
 
 Result<MergedRecordings> merge_recordings(const std::vector<std::string>& paths) {
     Merge merge;
-    std::map<std::string, std::string> files; // by the machine
+    std::set<std::string> hosts;
     for (const std::string& path : paths) {
-        const std::string host = std::filesystem::path(path).stem().string();
-        if (const auto [known, is_new] = files.emplace(host, path); !is_new)
-            return Failure{known->second + " and " + path + " are both of the machine '" + host +
-                               "'",
-                           "the name of each file is that of its machine"};
+        const auto same = [&](const std::string& other) { return name_of(other) == name_of(path); };
+        // The path tells files of the same name apart.
+        const std::string host = std::ranges::count_if(paths, same) == 1 ? name_of(path) : path;
+        if (!hosts.insert(host).second)
+            return Failure{path + " is named twice", "each file is merged once"};
         merge.expect(host);
         merge.end(host, take_file(merge, host, path));
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Reads the frames of snapshots.
+#include "include/statistic.h"
 #include "session/snapshot_format.h"
 #include "session/snapshot_frames.h"
 #include "system/file.h"
@@ -16,6 +17,7 @@ using namespace snapshot_format;
 
 constexpr uint64_t longest_frame = uint64_t{1} << 30;
 constexpr uint32_t most_buckets = 1U << 20;
+
 template <class Range> djs_counts counts_of(const Range& range) {
     std::array<uint64_t, count_of_counts> numbers{};
     size_t at = 0;
@@ -182,8 +184,10 @@ GlobalValues take_values(Message from) {
         }
     }
     // A bucket has a meaning only by the shape.
+    const bool has_shape = values.shape && (values.shape->kind != DJS_HISTOGRAM_LOG ||
+                                            values.shape->buckets <= DJS_LOG_BUCKETS);
     for (GlobalElement& element : values.elements)
-        if (!values.shape || element.buckets.size() != values.shape->buckets)
+        if (!has_shape || element.buckets.size() != values.shape->buckets)
             element.buckets.clear();
     return values;
 }

@@ -215,6 +215,45 @@ TEST(Merge, NamesEveryHostOfWhichSomethingIsMissing) {
     EXPECT_EQ(merge.globals()[0].elements[0].numbers[0], 13);
 }
 
+GlobalElement statistic(int64_t count, int64_t sum, std::vector<int64_t> histogram) {
+    GlobalElement element;
+    element.numbers = {count, 1, 2, sum, 0};
+    element.has = 5;
+    element.buckets = std::move(histogram);
+    return element;
+}
+
+// A stream from elsewhere may contain any numbers.
+TEST(Merge, AveragesOfImpossibleCounts) {
+    Merge merge;
+    merge.take("a", Script::description());
+    GlobalsFrame frame;
+    frame.globals.push_back({2, {}, {statistic(-1, INT64_MIN, {})}});
+    merge.take("a", std::move(frame));
+    EXPECT_EQ(merge.globals()[2].elements[0].numbers[GlobalElement::Average], INT64_MIN);
+}
+
+// The same globals in scripts whose histograms have other buckets: those have no sum.
+TEST(Merge, HistogramsOfOtherBucketsAreOfAnotherScript) {
+    Merge merge;
+    const HistogramShape fine{DJS_HISTOGRAM_LINEAR, 5, 0, 30, 10},
+        coarse{DJS_HISTOGRAM_LINEAR, 4, 0, 30, 15};
+    for (const auto& [name, shape] : {std::pair{"a", fine}, std::pair{"b", coarse}}) {
+        merge.take(name, Script::description());
+        GlobalsFrame frame;
+        frame.globals.push_back(
+            {2, shape, {statistic(1, 5, std::vector<int64_t>(shape.buckets, 1))}});
+        merge.take(name, std::move(frame));
+        merge.take(name, EndFrame{});
+        merge.end(name, "");
+    }
+    EXPECT_EQ(text_of(merge.globals()), "sizes @count=1 @min=1 @max=2 @sum=5 @avg=5\n"
+                                        "  <=-1: 1\n  0..9: 1\n  10..19: 1\n  20..29: 1\n"
+                                        "  >=30: 1\n");
+    EXPECT_EQ(text_of(merge.missing()),
+              "b: all of its values are missing: its script has other histograms\n");
+}
+
 TEST(Merge, PrintsAreInTheOrderOfTime) {
     Merge merge;
     merge.take("a", PrintedFrame{30, "a30"});

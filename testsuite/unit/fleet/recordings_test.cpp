@@ -5,6 +5,7 @@
 #include "system/file.h"
 #include "system/temporary.h"
 
+#include <filesystem>
 #include <gtest/gtest.h>
 
 namespace djstap::fleet {
@@ -41,11 +42,11 @@ TEST_F(Recordings, AreMerged) {
     EXPECT_EQ(merged->missing, "");
 }
 
-TEST_F(Recordings, OneMachineHasOneFile) {
+TEST_F(Recordings, AFileCountsOnce) {
     const std::string path = write("web1", 5);
     const auto merged = merge_recordings({path, path});
     ASSERT_FALSE(merged);
-    EXPECT_EQ(merged.failure().message, path + " and " + path + " are both of the machine 'web1'");
+    EXPECT_EQ(merged.failure().message, path + " is named twice");
 }
 
 TEST_F(Recordings, WhatIsMissingIsNamed) {
@@ -57,6 +58,29 @@ TEST_F(Recordings, WhatIsMissingIsNamed) {
                                    ": the last frame is incomplete\n"
                                    "none: all of its values are missing: " +
                                    none + ": cannot open: No such file or directory\n");
+}
+
+// Files of the same name in different folders are those of different machines.
+TEST_F(Recordings, EachFileCounts) {
+    for (const char* folder : {"1", "2"})
+        std::filesystem::create_directory(folder_.file(folder));
+    const std::string first = write("1/out", 5), second = write("2/out", 3);
+    const auto merged = merge_recordings({first, second});
+    ASSERT_TRUE(merged);
+    EXPECT_EQ(merged->text, second + ": printed\n" + first + ": printed\nn=8\n");
+    EXPECT_EQ(merged->missing, "");
+}
+
+// Only the last of several runs in a file is shown.
+TEST_F(Recordings, FormerRunsInAFileAreMissing) {
+    const std::string twice = write("twice", 5), other = write("other", 3);
+    const auto first = read_file(twice), second = read_file(other);
+    ASSERT_TRUE(first && second);
+    ASSERT_TRUE(write_file(twice, *first + *second));
+    const auto merged = merge_recordings({twice});
+    ASSERT_TRUE(merged);
+    EXPECT_EQ(merged->text, "twice: printed\ntwice: printed\nn=3\n");
+    EXPECT_EQ(merged->missing, "twice: what former runs in its file counted is missing\n");
 }
 
 } // namespace
