@@ -266,21 +266,22 @@ void Metrics::place_elements(Global& global) {
     }
 }
 
-// Empty buckets have no instances unless they were counted before: an instance stays.
+// Empty buckets have no instances unless they were counted before: an instance stays as long as its
+// element.
 void Metrics::place_buckets(Global& global) {
     Instances& instances = global.buckets;
     if (!instances.active.empty())
         pmdaCacheOp(instances.domain, PMDA_CACHE_INACTIVE);
     instances.active.clear();
+    const auto known = std::exchange(instances.known, {});
     for (uint32_t i = 0; i < global.values.elements.size(); i++) {
         const GlobalElement& element = global.values.elements[i];
         const std::string element_name = instance_name(element.keys);
         for (uint32_t bucket = 0; bucket < element.buckets.size(); bucket++) {
             const std::string key = std::to_string(bucket) + ":" + element.keys;
-            if (element.buckets[bucket])
-                instances.known.insert(key);
-            else if (!instances.known.contains(key))
+            if (!element.buckets[bucket] && !known.contains(key))
                 continue;
+            instances.known.insert(key);
             std::string name = bucket_text(*global.values.shape, bucket);
             if (!element.keys.empty())
                 name = element_name + ":" + name;

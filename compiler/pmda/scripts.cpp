@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pmda/scripts.h"
 
+#include "pmda/metrics.h"
 #include "system/trust.h"
 
 #include <algorithm>
@@ -41,7 +42,11 @@ Result<std::vector<ScriptFile>> find_scripts(const std::string& folder) {
     std::ranges::sort(scripts, {}, &ScriptFile::path);
     std::vector<ScriptFile> by_name;
     for (ScriptFile& script : scripts) {
-        const auto other = std::ranges::find(by_name, script.name, &ScriptFile::name);
+        // a-b and a_b are one name in Performance Co-Pilot.
+        const auto other =
+            std::ranges::find_if(by_name, [name = name_component(script.name)](const auto& each) {
+                return name_component(each.name) == name;
+            });
         if (other == by_name.end())
             by_name.push_back(std::move(script));
         else if (other->refusal.empty())

@@ -5,6 +5,7 @@
 #include "session/snapshot_frames.h"
 
 #include <unordered_map>
+#include <utility>
 
 namespace djstap {
 
@@ -36,7 +37,7 @@ class SnapshotsOutput : public Output {
         if (!read_shown(event, row_))
             return;
         if (row_.kind == ShownRow::Kind::Begin)
-            taking_.emplace();
+            start();
         else if (taking_ && row_.kind == ShownRow::Kind::Global)
             add();
         else if (taking_ && row_.kind == ShownRow::Kind::End)
@@ -69,6 +70,15 @@ class SnapshotsOutput : public Output {
         frame_.clear();
         put_frame(frame_, frame);
         writer_.append(frame_);
+    }
+
+    void start() {
+        // The end of the former one was lost.
+        if (taking_ && !std::exchange(told_of_size_, true)) {
+            warning("a snapshot did not fit into the ring buffers (-s makes them larger)");
+            writer_.flush();
+        }
+        taking_.emplace();
     }
 
     // Rows of one global follow each other, and so do an element's.
@@ -139,6 +149,7 @@ class SnapshotsOutput : public Output {
     std::optional<GlobalsFrame> taking_;
     djs_counts counts_{};
     uint64_t lost_before_ = 0;
+    bool told_of_size_ = false;
     // kept for their memory
     ShownRow row_;
     ElementKeys keys_;

@@ -153,6 +153,8 @@ def check_scripts(options):
         write(os.path.join(scripts, "over.stp"), "global n probe begin { n = 5; exit() } probe never { println(n) }")
         write(os.path.join(scripts, "open.stp"), SCRIPT, 0o666)
         write(os.path.join(scripts, f"$(touch {os.path.basename(evidence)}).stp"), SCRIPT)
+        for name in "one-name", "one_name", "one name":
+            write(os.path.join(scripts, f"{name}.stp"), SCRIPT)
         write(os.path.join(scripts, "README"), "no script")
         if os.getuid() == 0:
             os.chown(write(os.path.join(scripts, "foreign.stp"), SCRIPT), 1, 1)
@@ -180,6 +182,9 @@ def check_scripts(options):
             for name in ("open", "foreign") if os.getuid() == 0 else ("open",):
                 expect(name, state(name), "refused")
                 expect(name, f"{name}.stp" in messages[name], True)
+            listed = pmcd.run("pminfo", "-f", "djstap.agent.script.state").stdout
+            expect("one name", [line.split()[-1] for line in listed.splitlines() if "one_name" in line], ['"refused"'])
+            expect("one name", "have the same name" in messages["one_name"], True)
             expect("a shell", os.path.exists(evidence) or os.path.exists(os.path.join(scripts, os.path.basename(evidence))), False)
             check_archive(pmcd)
             check_unprivileged(pmcd)

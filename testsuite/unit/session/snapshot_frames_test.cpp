@@ -118,8 +118,8 @@ TEST_F(Snapshots, LeaveOutWhatIsDamaged) {
     event(3, text("short") + number(1) + number(2));
     event(1, number(1000));
     const auto all = frames();
-    ASSERT_EQ(all.size(), 3U);
-    const auto& globals = std::get<GlobalsFrame>(all[1]).globals;
+    ASSERT_EQ(all.size(), 4U); // with the warning that the first one has no end
+    const auto& globals = std::get<GlobalsFrame>(all[2]).globals;
     EXPECT_TRUE(globals.empty() || globals[0].elements.empty());
 }
 
@@ -151,6 +151,22 @@ TEST_F(Snapshots, TellThatRecordsWereLost) {
     EXPECT_FALSE(std::get<GlobalsFrame>(all[3]).incomplete);
 }
 
+// Snapshots that never fit show nothing: why has to be said, but not each time.
+TEST_F(Snapshots, TellThatOneDoesNotFit) {
+    for (int64_t i = 0; i < 3; i++) {
+        event(0, number(1000));
+        event(2, number(i));
+    }
+    event(1, number(1000));
+    const auto all = frames();
+    ASSERT_EQ(all.size(), 4U);
+    const auto& message = std::get<MessageFrame>(all[1]);
+    EXPECT_FALSE(message.is_error);
+    EXPECT_EQ(message.text, "a snapshot did not fit into the ring buffers (-s makes them larger)");
+    ASSERT_EQ(std::get<GlobalsFrame>(all[2]).globals.size(), 1U);
+    EXPECT_EQ(std::get<GlobalsFrame>(all[2]).globals[0].elements.size(), 1U);
+}
+
 TEST_F(Snapshots, AreReadInPieces) {
     event(0, number(1000));
     event(2, number(41));
@@ -175,6 +191,24 @@ TEST_F(Snapshots, AreReadInPieces) {
         for (auto frame = part.next(); frame && *frame;)
             frame = part.next();
         EXPECT_TRUE(part.next());
+    }
+}
+
+// A histogram of powers of two has 128 buckets at most: others would have no bounds.
+TEST(SnapshotFrames, BucketsWithoutBoundsAreLeftOut) {
+    for (const uint32_t buckets : {128U, 129U}) {
+        GlobalElement element;
+        element.buckets.resize(buckets, 1);
+        GlobalsFrame frame;
+        frame.globals = {{0, HistogramShape{DJS_HISTOGRAM_LOG, buckets, 0, 0, 0}, {element}}};
+        std::string bytes;
+        put_frame(bytes, frame);
+        FrameReader reader;
+        reader.add(bytes);
+        const auto read = reader.next();
+        ASSERT_TRUE(read && *read);
+        EXPECT_EQ(std::get<GlobalsFrame>(**read).globals[0].elements[0].buckets.size(),
+                  buckets == 128 ? 128U : 0U);
     }
 }
 
