@@ -93,7 +93,20 @@ class Run {
         stopped_ = true;
     }
 
+    // What can be sent then fits into the socket's buffer.
+    void wait_for_room() {
+        pollfd polled = {connection_, POLLOUT, 0};
+        do {
+            polled.events = static_cast<short>(stopped_ ? POLLOUT : POLLIN | POLLOUT);
+            polled.revents = 0;
+            if (poll(&polled, 1, -1) >= 0 && !stopped_ && (polled.revents & POLLIN) &&
+                !stays_connected())
+                stop();
+        } while (!(polled.revents & (POLLOUT | POLLERR | POLLHUP)));
+    }
+
     void pass_on(FileDescriptor& from, Stream stream) {
+        wait_for_room();
         char bytes[8192];
         const ssize_t got = read_some(from.get(), bytes, sizeof bytes);
         if (got <= 0)

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <thread>
@@ -177,6 +178,20 @@ TEST_F(Service, StopsTheScriptWhenTheOtherSideStopsSending) {
     const Answer answer = ask("opens\n");
     EXPECT_EQ(answer.output, "stop me\ninterrupted\n");
     EXPECT_EQ(answer.status, 4);
+}
+
+TEST_F(Service, StopsTheScriptWhoseOutputNobodyTakes) {
+    const std::string trace = folder.file("trace");
+    program("trap 'echo interrupted >>" + trace + "; kill $!; exit 4' INT\n" +
+            "head -c 100000000 /dev/zero & wait; exit 5");
+    begin();
+    ASSERT_TRUE(write_all(ours.get(), "opens\n"));
+    for (int waiting = 0; waiting < 40'000; std::this_thread::yield())
+        ASSERT_EQ(ioctl(ours.get(), FIONREAD, &waiting), 0);
+    shutdown(ours.get(), SHUT_WR);
+    while (!fs::exists(trace)) // for ever, if it is not stopped
+        std::this_thread::yield();
+    EXPECT_EQ(receive().status, 4);
 }
 
 TEST_F(Service, StopsTheScriptWhenTheOtherSideIsGone) {
