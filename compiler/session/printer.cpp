@@ -132,7 +132,8 @@ void RecordPrinter::print_other(const djs_record& record, uint32_t cpu) {
         return;
     case DJS_RECORD_WARNING:
         if (const auto text = take_text(arguments))
-            output_.warning(*text);
+            // Outputs end lines themselves.
+            output_.warning(text->substr(0, text->size() - text->ends_with('\n')));
         else
             damaged(record);
         return;

@@ -110,7 +110,7 @@ TEST(Output, FormatsErrorsWarningsAndExit) {
         print({Record(0).text("cat").number(42), Record(1),
                Record(DJS_RECORD_ERROR).text("division by 0").number(0),
                Record(DJS_RECORD_ERROR).text("no place").number(-1),
-               Record(DJS_RECORD_WARNING).text("careful"), Record(DJS_RECORD_EXIT)});
+               Record(DJS_RECORD_WARNING).text("careful\n"), Record(DJS_RECORD_EXIT)});
     EXPECT_EQ(printed.out, "cat(42)\nhello\n");
     EXPECT_EQ(printed.err, "ERROR: division by 0 near operator '/' at <input>:1:24\nERROR: no "
                            "place\nWARNING: careful\n");
