@@ -67,6 +67,7 @@ class StoppedRegisters {
     int64_t result() const;
     // Whether something else uses what stubs use to find a thread's slot.
     bool has_slot_base() const;
+    void set_slot_base(uint64_t distance);
 
   private:
     std::array<uint64_t, 32> words_{};

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace djstap::injection {
@@ -39,6 +40,12 @@ Result<Arena> Arena::create(uint64_t ring_bytes) {
     arena.ring_bytes_ = ring_bytes;
     arena.bytes_ = code_bytes + heap_bytes + DJS_SLOTS * DJS_USER_PERCPU_BYTES +
                    DJS_SLOTS * (page_bytes + 2 * ring_bytes);
+    // Beyond the limit, the kernel would end djstap by a signal.
+    rlimit size{};
+    if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < arena.bytes_)
+        return Failure{"the limit of the size of files (ulimit -f) leaves no shared memory of " +
+                           std::to_string(arena.bytes_ >> 20) + " megabytes",
+                       "ulimit -f unlimited"};
     arena.file_ = FileDescriptor(memfd_create("djstap", MFD_CLOEXEC));
     if (arena.file_.get() < 0 ||
         ftruncate(arena.file_.get(), static_cast<off_t>(arena.bytes_)) != 0)

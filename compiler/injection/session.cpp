@@ -151,6 +151,9 @@ Status Injection::share() {
                                       {reinterpret_cast<const char*>(&owner), sizeof owner});
         !written)
         return written;
+    // A core file is the program's.
+    if (auto done = call(what, SYS_madvise, {whole.begin, whole.bytes, MADV_DONTDUMP}); !done)
+        return done;
     return call(what, SYS_close, {file});
 }
 
@@ -177,6 +180,8 @@ Status Injection::release() {
     for (size_t i = 0; i < images_.size(); i++)
         if (auto shared = share_stubs(images_[i], stubs_[i].first, stubs_[i].second); !shared)
             return shared;
+    if (auto set = program_.set_slot_base(DJS_NO_SLOT); !set)
+        return set;
     return program_.detach();
 }
 

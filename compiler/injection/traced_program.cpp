@@ -10,7 +10,9 @@
 #include <cstring>
 #include <elf.h>
 #include <filesystem>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 namespace djstap::injection {
@@ -29,6 +31,15 @@ int wait_for(pid_t pid) {
             return 0;
     return status;
 }
+
+// Of the kernel, whose sets have 64 signals.
+Status set_mask(pid_t pid, uint64_t mask) {
+    if (ptrace(PTRACE_SETSIGMASK, pid, sizeof mask, &mask) != 0)
+        return failed("the command's signals cannot be blocked");
+    return Done{};
+}
+
+constexpr uint64_t all_but_traps = ~(uint64_t{1} << (SIGTRAP - 1));
 
 Result<uint64_t> entry_of(pid_t pid) {
     const std::string file = "/proc/" + std::to_string(pid) + "/auxv";
@@ -49,13 +60,22 @@ Result<uint64_t> entry_of(pid_t pid) {
 ProcessOptions TracedProgram::options(int inherited) {
     ProcessOptions options;
     options.inherited = {inherited};
-    options.in_child = [] { return ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0; };
+    options.in_child = [parent = getpid()] {
+        // A signal would stop a traced process before anybody waits for that.
+        sigset_t most;
+        sigfillset(&most);
+        sigdelset(&most, SIGTRAP);
+        sigprocmask(SIG_SETMASK, &most, nullptr);
+        // Without djstap, the tracer would be process 1, which would never let it go on.
+        return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
+               ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0;
+    };
     return options;
 }
 
 TracedProgram::TracedProgram(TracedProgram&& other) noexcept
     : pid_(other.pid_), attached_(std::exchange(other.attached_, false)), entry_(other.entry_),
-      entry_code_(std::move(other.entry_code_)), signal_mask_(other.signal_mask_),
+      entry_code_(std::move(other.entry_code_)), held_(other.held_), blocked_(other.blocked_),
       memory_(std::move(other.memory_)) {}
 
 TracedProgram::~TracedProgram() {
@@ -74,26 +94,14 @@ Result<TracedProgram> TracedProgram::run_to_entry(Command& command) {
     // Until the program is whole again, it must not run without its tracer.
     if (ptrace(PTRACE_SETOPTIONS, program.pid_, nullptr, PTRACE_O_EXITKILL) != 0)
         return failed("the command cannot be traced");
+    if (auto unblocked = set_mask(program.pid_, 0); !unblocked)
+        return unblocked.failure();
     if (auto stopped = program.stop_at_entry(); !stopped)
         return stopped.failure();
     return program;
 }
 
-// A signal in the middle of call() would run the program's handler, or let the program go on, in
-// code that is not whole. The trap of a single step cannot wait.
-Status TracedProgram::hold_signals() {
-    uint64_t mask = 0;
-    auto* const size = reinterpret_cast<void*>(sizeof mask);
-    if (ptrace(PTRACE_GETSIGMASK, pid_, size, &mask) != 0)
-        return failed("the program's signals cannot be held");
-    uint64_t held = ~(uint64_t{1} << (SIGTRAP - 1));
-    if (ptrace(PTRACE_SETSIGMASK, pid_, size, &held) != 0)
-        return failed("the program's signals cannot be held");
-    signal_mask_ = mask;
-    return Done{};
-}
-
-Status TracedProgram::wait_for_stop(int wanted, bool steps) {
+Status TracedProgram::wait_for_stop(int wanted) {
     for (;;) {
         const int status = wait_for(pid_);
         if (!WIFSTOPPED(status)) {
@@ -104,9 +112,26 @@ Status TracedProgram::wait_for_stop(int wanted, bool steps) {
         }
         if (WSTOPSIG(status) == wanted)
             return Done{};
-        if (ptrace(steps ? PTRACE_SINGLESTEP : PTRACE_CONT, pid_, nullptr,
-                   static_cast<long>(WSTOPSIG(status))) != 0)
+        if (ptrace(PTRACE_CONT, pid_, nullptr, static_cast<long>(WSTOPSIG(status))) != 0)
             return failed("the command cannot be continued");
+    }
+}
+
+// Signals are blocked, but SIGSTOP cannot be: the program gets it when it goes on.
+Status TracedProgram::wait_for_step() {
+    for (;;) {
+        const int status = wait_for(pid_);
+        if (!WIFSTOPPED(status)) {
+            attached_ = false;
+            return Failure{"the command ended before its program began: it " +
+                               (status ? describe_status(status) : std::string("is gone")),
+                           ""};
+        }
+        if (WSTOPSIG(status) == SIGTRAP)
+            return Done{};
+        held_ = WSTOPSIG(status);
+        if (ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr) != 0)
+            return failed("the program cannot be stepped");
     }
 }
 
@@ -146,9 +171,11 @@ Status TracedProgram::stop_at_entry() {
     if (threads > 1)
         return Failure{"a library has started threads before the program began",
                        "as root, without --runtime=process, uprobes reach it"};
-    if (auto written = write(entry_, entry_code_); !written)
-        return written;
-    return hold_signals();
+    if (ptrace(PTRACE_GETSIGMASK, pid_, sizeof blocked_, &blocked_) != 0)
+        return failed("the command's signals cannot be blocked");
+    if (auto blocked = set_mask(pid_, all_but_traps); !blocked)
+        return blocked;
+    return write(entry_, entry_code_);
 }
 
 Status TracedProgram::write(uint64_t address, std::string_view bytes) {
@@ -184,7 +211,7 @@ Result<uint64_t> TracedProgram::call(long number, const std::array<uint64_t, 6>&
         return stored.failure();
     if (ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr) != 0)
         return failed("the program cannot be stepped");
-    if (auto stopped = wait_for_stop(SIGTRAP, true); !stopped)
+    if (auto stopped = wait_for_step(); !stopped)
         return stopped.failure();
     auto after = arch::StoppedRegisters::of(pid_);
     if (!after)
@@ -199,11 +226,21 @@ Result<uint64_t> TracedProgram::call(long number, const std::array<uint64_t, 6>&
     return static_cast<uint64_t>(after->result());
 }
 
+Status TracedProgram::set_slot_base(uint64_t distance) {
+    auto registers = arch::StoppedRegisters::of(pid_);
+    if (!registers)
+        return registers.failure();
+    registers->set_slot_base(distance);
+    return registers->store(pid_);
+}
+
 Status TracedProgram::detach() {
-    if (signal_mask_ && ptrace(PTRACE_SETSIGMASK, pid_,
-                               reinterpret_cast<void*>(sizeof *signal_mask_), &*signal_mask_) != 0)
-        return failed("the program's signals cannot be released");
-    if (ptrace(PTRACE_DETACH, pid_, nullptr, nullptr) != 0)
+    // From here on the program outlives djstap; until it is detached, EXITKILL ends it.
+    if (auto done = call(SYS_prctl, {PR_SET_PDEATHSIG}); !done)
+        return done.failure();
+    if (auto unblocked = set_mask(pid_, blocked_); !unblocked)
+        return unblocked;
+    if (ptrace(PTRACE_DETACH, pid_, nullptr, static_cast<long>(held_)) != 0)
         return failed("the program cannot be continued");
     attached_ = false;
     return Done{};

@@ -34,21 +34,23 @@ class TracedProgram {
     // Memory, whatever its protection.
     Status write(uint64_t address, std::string_view bytes);
     Result<std::string> read(uint64_t address, size_t size);
-    // Lets the program run on its own. Signals that have arrived meanwhile reach it now.
+    // Restores what was changed at the entry, and lets the program run on its own.
     Status detach();
+    // What the program's first thread has in the register that finds its slot.
+    Status set_slot_base(uint64_t distance);
 
   private:
     explicit TracedProgram(pid_t pid) : pid_(pid) {}
     Status stop_at_entry();
-    Status hold_signals();
-    // `steps`: what other signals have stopped goes on by a single step.
-    Status wait_for_stop(int wanted, bool steps = false);
+    Status wait_for_stop(int wanted);
+    Status wait_for_step();
 
     pid_t pid_ = -1;
     bool attached_ = true;
     uint64_t entry_ = 0;
-    std::string entry_code_;              // what the file has at the entry
-    std::optional<uint64_t> signal_mask_; // of the program, while its signals are held
+    std::string entry_code_; // what the file has at the entry
+    int held_ = 0;           // a signal that arrived between steps
+    uint64_t blocked_ = 0;   // the program's own mask of signals
     FileDescriptor memory_;
 };
 

@@ -39,9 +39,13 @@ struct djs_thread_slot {
 	u32 number;
 	u32 active; /* handlers of this thread, of which all but the last were interrupted by a
 		       signal */
+	u64 nobody; /* DJS_NO_THREAD */
 };
 #define DJS_SLOT_SHARED_AT    4096u
 #define DJS_SLOT_HEADER_BYTES 8192u
+/* The distance that a program begins with: a thread finds an owner there that it never is, also in
+ * a child whose pages of owners are zeros, and if its own base is zero. */
+#define DJS_NO_SLOT (DJS_SLOT_SHARED_AT + offsetof(struct djs_thread_slot, nobody))
 
 /* Where the arena has what. */
 struct djs_arena {

@@ -29,6 +29,7 @@ void djs_injected_init(const struct djs_arena *given)
 	area_used = DJS_SLOT_HEADER_BYTES + DJS_USER_COUNTERS * sizeof(s64);
 	for (i = 0; i < DJS_SLOTS; i++)
 		djs_slot_of(i)->number = i;
+	djs_slot_of(0)->nobody = DJS_NO_THREAD;
 }
 
 const struct djs_arena *djs_arena_parts(void)
@@ -102,6 +103,30 @@ static bool take_over(u32 number, s32 from, s32 to)
 }
 
 /*
+ * Returns the slot of a thread that is gone. Once none was, each further hit asks about one slot
+ * only: a thread that gets none must not pay for all of them each time.
+ */
+static u32 find_left(s32 pid, s32 tid)
+{
+	static u32 asked;
+	static bool crowded;
+	u32 i, most = READ_ONCE(crowded) ? 1 : DJS_SLOTS - 1;
+	s32 old;
+
+	for (; most; most--) {
+		i = 1 + __atomic_fetch_add(&asked, 1, __ATOMIC_RELAXED) % (DJS_SLOTS - 1);
+		old = READ_ONCE(owner_of(i)->tid);
+		if (is_gone(pid, old) && take_over(i, old, tid)) {
+			djs_slot_of(i)->active = 0;
+			WRITE_ONCE(crowded, false);
+			return i;
+		}
+	}
+	WRITE_ONCE(crowded, true);
+	return 0;
+}
+
+/*
  * Returns a slot for the thread with this base: the one that it has; that of a thread that had the
  * same base, and is gone; a new one; or that of another thread that is gone. 0: none.
  */
@@ -119,14 +144,7 @@ static u32 find_slot(u64 base, s32 pid, s32 tid)
 	for (i = 1; i < DJS_SLOTS; i++)
 		if (!READ_ONCE(owner_of(i)->tid) && take_over(i, 0, tid))
 			return i;
-	for (i = 1; i < DJS_SLOTS; i++) {
-		old = READ_ONCE(owner_of(i)->tid);
-		if (is_gone(pid, old) && take_over(i, old, tid)) {
-			djs_slot_of(i)->active = 0;
-			return i;
-		}
-	}
-	return 0;
+	return find_left(pid, tid);
 }
 
 int djs_slot_claim(void)

@@ -63,4 +63,6 @@ bool StoppedRegisters::has_slot_base() const {
     return false;
 }
 
+void StoppedRegisters::set_slot_base(uint64_t) {}
+
 } // namespace djstap::arch

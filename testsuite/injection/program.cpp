@@ -24,18 +24,25 @@
 // - wait: reads a line
 // - end: ends by SIGKILL
 // - early: as the first action, signals arrive from before the program's entry on, up to this
-// action
+//   action
+// - confine: forbids itself arch_prctl
+// - crowd N: N threads call sum(1, 2) ten times each while all of them exist
 #include <csetjmp>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <execinfo.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdexcept>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -168,6 +175,32 @@ static void series(int n) {
         pthread_create(&thread, nullptr, call_ten, nullptr);
         pthread_join(thread, nullptr);
     }
+}
+static pthread_barrier_t gathered;
+static void* call_in_crowd(void*) {
+    pthread_barrier_wait(&gathered);
+    call_ten(nullptr);
+    pthread_barrier_wait(&gathered);
+    return nullptr;
+}
+static void crowd(int n) {
+    pthread_t all[128];
+    pthread_barrier_init(&gathered, nullptr, static_cast<unsigned>(n));
+    for (int i = 0; i < n; i++)
+        pthread_create(&all[i], nullptr, call_in_crowd, nullptr);
+    for (int i = 0; i < n; i++)
+        pthread_join(all[i], nullptr);
+}
+static void confine() {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_arch_prctl, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 static void children(int n, bool share) {
     for (int i = 0; i < n; i++) {
@@ -328,6 +361,10 @@ int main(int argc, char** argv) {
             wait_for_line();
         } else if (!strcmp(action, "early")) {
             signal(SIGALRM, SIG_IGN);
+        } else if (!strcmp(action, "crowd")) {
+            crowd(n);
+        } else if (!strcmp(action, "confine")) {
+            confine();
         } else if (!strcmp(action, "end")) {
             kill(getpid(), SIGKILL);
         }

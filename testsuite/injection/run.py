@@ -9,10 +9,12 @@ from the program itself, what the script prints from djstap.
 """
 import argparse
 import os
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FORMS = {
@@ -76,6 +78,7 @@ CASES = [
     ("a signal on a stack of its own", "program", "alternate",
      'global a probe process.function("sum") { a[$a, "x"]++ } probe end { println(a[1, "x"]) }', ["1", "done"]),
     ("signals before the program's entry", "program", "early sum 10", COUNT, ["10 hits", "done"]),
+    ("a confined program", "program", "confine sum 2", COUNT, ["2 hits", "done"]),
     ("exit()", "program", "sum 5",
      'probe process.function("sum") { if ($a == 3) exit() println($a) } probe end { println("end") }', ["1", "2", "3", "end", "done"]),
 ]
@@ -231,6 +234,83 @@ def killed_before(runner):
     check(done.returncode == 0 and done.stdout == "", f"status {done.returncode}: {done.stdout!r} {done.stderr!r}")
 
 
+def crowd(runner):
+    """The hits of threads for which there is no slot are counted, and others may have the slots of threads that are gone."""
+    done = runner.run("program", "crowd 70 series 200", COUNT)
+    hits = int(next(line for line in done.stdout.splitlines() if line.endswith("hits")).split()[0])
+    lost = [int(line.split()[1]) for line in done.stderr.splitlines() if "were not handled: more than" in line]
+    check(done.stdout.endswith("done\n") or "done\n" in done.stdout, f"it printed {done.stdout!r}")
+    check(len(lost) == 1 and hits + lost[0] == 2700, f"{hits} handled: {done.stderr}")
+    check(hits >= 630, f"{hits} handled")
+
+
+def alone(runner):
+    """A program without a library is not probed, and its children are not either."""
+    program = os.path.join(runner.folder, "alone")
+    subprocess.run(["cc", "-g", "-O2", "-nostdlib", "-static", "-fno-stack-protector", os.path.join(HERE, "alone.c"), "-o", program],
+                   check=True)
+    command = runner.command(["-c", program], 'global n probe process.function("f") { n++ } probe end { println(n) }')
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
+    check(sorted(done.stdout.split()) == ["0", "done"], f"it printed {done.stdout!r} {done.stderr!r}")
+
+
+def children_of(process):
+    try:
+        with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def state_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "gone"
+
+
+def signals_at_start(runner):
+    """Signals that arrive before the program runs on its own do not stop or divert it."""
+    command = runner.command(["-c", f"{runner.path('program')} sum 3"], COUNT)
+    for _ in range(5):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while process.poll() is None:
+            for child in children_of(process):
+                try:
+                    os.kill(child, signal.SIGWINCH)
+                except ProcessLookupError:
+                    pass
+        out, errors = process.communicate()
+        check(sorted(out.splitlines()) == ["3 hits", "done"] and not errors, f"it printed {out!r} {errors!r}")
+
+
+def killed_at_start(runner):
+    """Whenever djstap is killed, its command is not left behind stopped."""
+    command = runner.command(["-c", f"{runner.path('program')} sum 3"], COUNT)
+    for turn in range(20):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        children = []
+        while process.poll() is None and not children:
+            children = children_of(process)
+        time.sleep(turn / 2000)  # another moment each time
+        process.kill()
+        process.wait()
+        for child in children:
+            patience = 3000
+            while state_of(child) not in ("gone", "Z", "X") and patience:
+                patience -= 1
+                time.sleep(0.02)
+            check(patience, f"the command is left in state {state_of(child)}")
+
+
+def limited(runner):
+    """A limit of the size of files is an error."""
+    done = subprocess.run(runner.command(["-c", f"{runner.path('program')} sum 3"], COUNT), capture_output=True, text=True, timeout=1200,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY)))
+    check(done.returncode == 1 and "ulimit -f" in done.stderr, f"status {done.returncode}: {done.stderr}")
+
+
 def instructions(runner):
     """What a hit adds to a call."""
     def count(script):
@@ -283,8 +363,8 @@ HITS = [
     ("an element of an array", 200, "a[$a]++"),
     ("a record of four numbers", 200, 'printf("%d %d %d %d\\n", $a, $b, $c, $d)'),
 ]
-CHECKS = [instructions, listings, unsafe_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, neighbours,
-          everything]
+CHECKS = [instructions, listings, unsafe_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, neighbours, everything,
+          crowd, alone, signals_at_start, killed_at_start, limited]
 
 
 def main():

@@ -345,4 +345,8 @@ bool StoppedRegisters::has_slot_base() const {
     return words_[word_of(offsetof(user_regs_struct, gs_base))] != 0;
 }
 
+void StoppedRegisters::set_slot_base(uint64_t distance) {
+    words_[word_of(offsetof(user_regs_struct, gs_base))] = distance;
+}
+
 } // namespace djstap::arch

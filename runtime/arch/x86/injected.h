@@ -3,7 +3,6 @@
 #ifndef DJSTAP_X86_INJECTED_H
 #define DJSTAP_X86_INJECTED_H
 
-#include <asm/prctl.h>
 #include <asm/unistd.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,7 +32,7 @@ static inline uint64_t djs_thread_base(void)
 
 static inline void djs_set_percpu_base(uint64_t distance)
 {
-	djs_syscall6(__NR_arch_prctl, ARCH_SET_GS, (long)distance, 0, 0, 0, 0);
+	__asm__ volatile("wrgsbase %0" : : "r"(distance) : "memory");
 }
 
 static inline uint32_t djs_percpu_word(const uint32_t *place)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A program without a library, whose thread has no memory of its own: its children call f().
+static long call(long number, long a, long b, long c, long d) {
+    register long fourth __asm__("r10") = d;
+    long result;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+__attribute__((noinline)) long f(long a) {
+    volatile long kept = a * 3 + 1;
+
+    return kept;
+}
+
+void _start(void) {
+    enum { sys_write = 1, sys_fork = 57, sys_exit = 60, sys_wait4 = 61 };
+    int i;
+
+    for (i = 0; i < 5; i++) {
+        long child = call(sys_fork, 0, 0, 0, 0);
+
+        if (!child) {
+            f(1);
+            call(sys_exit, 0, 0, 0, 0);
+        }
+        call(sys_wait4, child, 0, 0, 0);
+    }
+    call(sys_write, 1, (long)"done\n", 5, 0);
+    call(sys_exit, 0, 0, 0, 0);
+}
