@@ -13,8 +13,8 @@ struct MergedRecordings {
     std::string missing; // a line for each machine of which something is missing
 };
 
-// Merges files. The name of each without its extension is that of the machine; if several files have
-// it, their paths are. What cannot be read is missing. Fails if a file is named twice.
+// Merges files. The name of each without its extension is that of the machine; if several files
+// have it, their paths are. What cannot be read is missing. Fails if a file is named twice.
 Result<MergedRecordings> merge_recordings(const std::vector<std::string>& paths);
 
 } // namespace djstap::fleet
