@@ -6,7 +6,7 @@ Builds bzip2, lua and sqlite from Debian's source packages with gcc and clang, -
 -Wl,-q, which keeps the relocations. They tell all addresses of code in data, also the entries of jump tables. djstap gets the other
 file, which has none of them. Every address must be a place where control may enter, and none may be inside a region that is called safe.
 
-The sources come from `apt-get source` with a list of its own, which names the deb-src entries of --mirror.
+The sources come from `apt-get source` with a list of its own, which names the source packages of --mirror.
 """
 import argparse
 import bisect
@@ -52,6 +52,13 @@ def sources(package, mirror):
                     print(f"{package}: {done.stderr.strip()}")
                     return ""
     return folder
+
+
+def own_mirror():
+    """Returns the address and the release of the machine's own packages, as a line of apt's sources has them."""
+    listed = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE)", "Created-By: Packages"],
+                            capture_output=True, text=True, check=True).stdout
+    return next((line for line in listed.splitlines() if re.match(r"\S*/debian/* ", line)), "")
 
 
 def unpacked(package, folder, work):
@@ -129,15 +136,16 @@ def check(options, name, compiler, level, source, work):
 def main():
     parser = argparse.ArgumentParser(description="Compares djstap regions with the relocations of programs.")
     parser.add_argument("--djstap", required=True)
-    parser.add_argument("--mirror", default="http://deb.debian.org/debian bookworm")
+    parser.add_argument("--mirror", help="address and release, those of the machine's packages unless given")
     parser.add_argument("programs", nargs="*", default=list(PROGRAMS), help=f"of {', '.join(PROGRAMS)}")
     options = parser.parse_args()
+    mirror = options.mirror or own_mirror()
     compilers = [each for each in COMPILERS if shutil.which(each)]
     good, built = True, 0
     with tempfile.TemporaryDirectory(prefix="djstap-sources-") as work:
         for name in options.programs:
             package, _, _, commands, _ = PROGRAMS[name]
-            folder = sources(package, options.mirror)
+            folder = sources(package, mirror)
             if not folder:
                 continue
             source = unpacked(package, folder, work)
