@@ -125,6 +125,7 @@ class Metrics {
                    const char* help);
     void add(Script& script, const Global& global, Part part, const std::string& suffix);
     void rebuild();
+    static void forget_former(const Instances& instances);
     static void place_elements(Global& global);
     static void place_buckets(Global& global);
     // A value on its way into a result.

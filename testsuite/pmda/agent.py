@@ -140,6 +140,24 @@ def check_many(options):
             expect("damage", "damaged" in pmcd.values("djstap.agent.script.message")["bad"], True)
 
 
+def check_former(options):
+    """Instances that are gone keep their numbers for a while, then they are forgotten."""
+    def recording(path, keys_of_snapshots):
+        shots = [frames.variables_at(i, [frames.values(0, [frames.element([f"k{key}"], [key]) for key in keys])])
+                 for i, keys in enumerate(keys_of_snapshots)]
+        return write(path, frames.description("m", [("by", "number", 1, False, "")]) + b"".join(shots))
+
+    with folder() as where:
+        few = recording(os.path.join(where, "few.snapshots"), [range(10), range(10, 20), range(10)])
+        # 22 times a thousand new ones, and the first of all again.
+        many = recording(os.path.join(where, "many.snapshots"), [range(i, i + 1000) for i in range(0, 22_000, 1000)] + [range(1000)])
+        with own_pmcd.Pcp(where, options.agent, "--recorded", few, "--recorded", many) as pmcd:
+            for name, count, is_known in ("few", 10, True), ("many", 1000, False):
+                metric = f"djstap.{name}.by"
+                expect(name, pmcd.values(metric), {f"k{key}": key for key in range(count)})
+                expect(f"{name}: the number of the first one", 'inst [0 or "k0"]' in pmcd.run("pminfo", "-f", metric).stdout, is_known)
+
+
 def check_scripts(options):
     """Scripts that run, fail, end, change, may not run; an agent that is killed; what other users may do."""
     with folder() as where:
@@ -281,6 +299,7 @@ def main():
         sys.exit(77)
     check_recording(options)
     check_many(options)
+    check_former(options)
     check_scripts(options)
 
 
