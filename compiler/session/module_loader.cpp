@@ -33,11 +33,11 @@ std::string lockdown() {
 
 constexpr const char* how_to_sign = "sign it: djstap --sign-with KEY CERT, where djstap "
                                     "--enroll-key CERT has made the kernel trust "
-                                    "the key; or use a guest: --guest";
+                                    "the key; or use a guest: djstap --guest";
 
 constexpr const char* how_to_trust =
     "djstap --enroll-key CERT has the kernel trust the key from the next start on; or use a guest: "
-    "--guest";
+    "djstap --guest";
 
 constexpr char handed_over_byte = 'h';
 
@@ -76,19 +76,20 @@ Status check_loading_allowed() {
         disabled && trimmed(*disabled) == "1")
         return Failure{
             "module loading is disabled until the next boot (kernel.modules_disabled is 1)",
-            "use a guest: --guest"};
+            "use a guest: djstap --guest"};
     if (access("/proc/modules", F_OK) != 0 && access("/proc/self", F_OK) == 0)
         return Failure{"this kernel is built without module support (CONFIG_MODULES)",
-                       "use a guest: --guest"};
+                       "use a guest: djstap --guest"};
     return Done{};
 }
 
 Status check_module_fits(const ModuleFile& module) {
     const std::string running = running_release();
     if (!module.meta.release.empty() && module.meta.release != running)
-        return Failure{
-            module.path + ": compiled for kernel " + module.meta.release + ", this is " + running,
-            "rebuild it for this kernel, or run it in a guest: --guest=" + module.meta.release};
+        return Failure{module.path + ": compiled for kernel " + module.meta.release + ", this is " +
+                           running,
+                       "rebuild it for this kernel, or run it in a guest: djstap --guest=" +
+                           module.meta.release};
     const auto notes = read_file("/sys/kernel/notes");
     const std::string id = notes ? build_id_of_notes(*notes) : "";
     if (!module.meta.build_id.empty() && !id.empty() && module.meta.build_id != id)
@@ -110,7 +111,7 @@ Failure explain_load_error(const std::string& name, int error) {
                 "choose another name with -m, or attach to it with --attach " + name};
     case EPERM:
         return {text + "the kernel does not permit it",
-                "lockdown or a security module forbids it; use a guest: --guest"};
+                "lockdown or a security module forbids it; use a guest: djstap --guest"};
     case EKEYREJECTED:
     case ENOKEY:
         return {text + "its signature is missing or the kernel does not trust its key",
