@@ -101,15 +101,18 @@ Result<TracedProgram> TracedProgram::run_to_entry(Command& command) {
     return program;
 }
 
+Failure TracedProgram::ended_early(int status) {
+    attached_ = false;
+    return {"the command ended before its program began: it " +
+                (status ? describe_status(status) : std::string("is gone")),
+            ""};
+}
+
 Status TracedProgram::wait_for_stop(int wanted) {
     for (;;) {
         const int status = wait_for(pid_);
-        if (!WIFSTOPPED(status)) {
-            attached_ = false;
-            return Failure{"the command ended before its program began: it " +
-                               (status ? describe_status(status) : std::string("is gone")),
-                           ""};
-        }
+        if (!WIFSTOPPED(status))
+            return ended_early(status);
         if (WSTOPSIG(status) == wanted)
             return Done{};
         if (ptrace(PTRACE_CONT, pid_, nullptr, static_cast<long>(WSTOPSIG(status))) != 0)
@@ -121,12 +124,8 @@ Status TracedProgram::wait_for_stop(int wanted) {
 Status TracedProgram::wait_for_step() {
     for (;;) {
         const int status = wait_for(pid_);
-        if (!WIFSTOPPED(status)) {
-            attached_ = false;
-            return Failure{"the command ended before its program began: it " +
-                               (status ? describe_status(status) : std::string("is gone")),
-                           ""};
-        }
+        if (!WIFSTOPPED(status))
+            return ended_early(status);
         if (WSTOPSIG(status) == SIGTRAP)
             return Done{};
         held_ = WSTOPSIG(status);

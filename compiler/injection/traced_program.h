@@ -42,6 +42,7 @@ class TracedProgram {
   private:
     explicit TracedProgram(pid_t pid) : pid_(pid) {}
     Status stop_at_entry();
+    Failure ended_early(int status);
     Status wait_for_stop(int wanted);
     Status wait_for_step();
 

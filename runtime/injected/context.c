@@ -179,37 +179,3 @@ u32 djs_injected_settle(bool gone)
 		djs_script.locks[i].holders = (atomic_t)ATOMIC_INIT(0);
 	return active;
 }
-
-void djs_fail_alone(const char *message, u32 place)
-{
-	struct djs_ctx ctx = {.error = message, .error_place = place};
-
-	djs_report_error(&ctx);
-}
-
-void djs_fail(struct djs_ctx *ctx, const char *message, u32 place)
-{
-	if (ctx->error)
-		return;
-	ctx->error = message;
-	ctx->error_place = place;
-}
-
-/* Only begin and end probes rest, and nothing waits for them. */
-void djs_rest(struct djs_ctx *ctx)
-{
-	(void)ctx;
-}
-
-/* Of a timer, which has no registers. */
-void djs_run_handler(const struct djs_handler *handler, const struct djs_site *site,
-		     struct pt_regs *regs)
-{
-	struct djs_ctx *ctx = djs_enter(handler, site);
-
-	(void)regs;
-	if (!ctx)
-		return;
-	handler->body(ctx);
-	djs_leave(ctx);
-}

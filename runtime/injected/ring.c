@@ -7,10 +7,6 @@
 #include "record/rings.h"
 #include "userspace/kernel.h"
 
-struct djs_cpu djs_cpu[DJS_USER_CPUS_MAX];
-u64 djs_ring_bytes;
-bool djs_overwrite;
-
 /* djstap has mapped the data twice in a row. */
 int djs_user_rings_init(u64 bytes)
 {
@@ -38,26 +34,6 @@ void djs_user_ring(u32 cpu, u64 **tail, char **data, u64 *bytes)
 	*tail = &djs_cpu[cpu].page->tail;
 	*data = djs_slot_of(cpu)->data;
 	*bytes = djs_ring_bytes;
-}
-
-u64 djs_cpu_sum(size_t field_offset)
-{
-	u64 sum = 0;
-	u32 i;
-
-	for (i = 0; i < djs_user_cpus; i++)
-		sum += READ_ONCE(*(u64 *)((char *)&djs_cpu[i] + field_offset));
-	return sum;
-}
-
-void djs_count_lost(u32 size)
-{
-	struct djs_cpu *cpu = &djs_cpu[djs_user_cpu];
-
-	if (size > djs_record_limit())
-		cpu->oversized++;
-	else
-		cpu->lost++;
 }
 
 /* The reader's tail only ever grows; whoever stores an older limit here has interrupted nobody. */
@@ -102,10 +78,4 @@ struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32 size)
 	WRITE_ONCE(record->time, time); /* from here on the reader waits for the size */
 	ctx->reserved = size;
 	return record;
-}
-
-void djs_commit(struct djs_ctx *ctx, struct djs_record *record, u32 size)
-{
-	(void)size;
-	smp_store_release(&record->size, ctx->reserved);
 }

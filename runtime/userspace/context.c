@@ -111,36 +111,3 @@ void djs_lock_leave(const struct djs_handler *handler, u64 flags)
 	(void)flags;
 	release_locks(handler);
 }
-
-void djs_fail_alone(const char *message, u32 place)
-{
-	struct djs_ctx ctx = {.error = message, .error_place = place};
-
-	djs_report_error(&ctx);
-}
-
-void djs_fail(struct djs_ctx *ctx, const char *message, u32 place)
-{
-	if (ctx->error)
-		return;
-	ctx->error = message;
-	ctx->error_place = place;
-}
-
-/* Nothing waits for this process. */
-void djs_rest(struct djs_ctx *ctx)
-{
-	(void)ctx;
-}
-
-void djs_run_handler(const struct djs_handler *handler, const struct djs_site *site,
-		     struct pt_regs *regs)
-{
-	struct djs_ctx *ctx = djs_enter(handler, site);
-
-	(void)regs;
-	if (!ctx)
-		return;
-	handler->body(ctx);
-	djs_leave(ctx);
-}

@@ -8,10 +8,6 @@
 #include "arch/runtime.h"
 #include "record/rings.h"
 
-struct djs_cpu djs_cpu[DJS_USER_CPUS_MAX];
-u64 djs_ring_bytes;
-bool djs_overwrite;
-
 static int map_ring(struct djs_cpu *cpu)
 {
 	char *mapping;
@@ -71,26 +67,6 @@ void djs_user_ring(u32 cpu, u64 **tail, char **data, u64 *bytes)
 	*bytes = djs_ring_bytes;
 }
 
-u64 djs_cpu_sum(size_t field_offset)
-{
-	u64 sum = 0;
-	u32 i;
-
-	for (i = 0; i < djs_user_cpus; i++)
-		sum += READ_ONCE(*(u64 *)((char *)&djs_cpu[i] + field_offset));
-	return sum;
-}
-
-void djs_count_lost(u32 size)
-{
-	struct djs_cpu *cpu = &djs_cpu[djs_user_cpu];
-
-	if (size > djs_record_limit())
-		cpu->oversized++;
-	else
-		cpu->lost++;
-}
-
 static bool has_room(struct djs_cpu *cpu, u32 size)
 {
 	if (cpu->head + size > cpu->limit)
@@ -115,10 +91,4 @@ struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32 size)
 	cpu->head += size;
 	ctx->reserved = size;
 	return record;
-}
-
-void djs_commit(struct djs_ctx *ctx, struct djs_record *record, u32 size)
-{
-	(void)size;
-	smp_store_release(&record->size, ctx->reserved);
 }
