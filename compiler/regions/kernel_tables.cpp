@@ -4,11 +4,11 @@
 #include "arch/arch.h"
 #include "arch/instructions.h"
 #include "debuginfo/btf.h"
+#include "regions/loader_writes.h"
 #include "regions/reader.h"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <map>
 #include <optional>
 
@@ -191,22 +191,10 @@ bool has_symbol(const ElfFile& file, std::string_view name) {
 
 // What the module's loader writes into the code.
 void mark_relocations(Code& code) {
-    const auto sections = code.file().sections();
-    for (const ElfSection& section : sections) {
-        if (section.type != SHT_RELA || section.info >= sections.size() ||
-            !(sections[section.info].flags & SHF_EXECINSTR))
-            continue;
-        for (size_t at = 0; at + sizeof(Elf64_Rela) <= section.bytes.size();
-             at += sizeof(Elf64_Rela)) {
-            Elf64_Rela relocation;
-            std::memcpy(&relocation, section.bytes.data() + at, sizeof relocation);
-            const auto type = static_cast<uint32_t>(ELF64_R_TYPE(relocation.r_info));
-            code.write(relocation.r_offset,
-                       arch::absolute_relocation_bytes(type) +
-                           arch::distance_relocation_bytes(type),
-                       ByLoader);
-        }
-    }
+    each_loader_write(code.file(), [&](const ElfSection& in, uint64_t address, size_t bytes) {
+        if (in.flags & SHF_EXECINSTR)
+            code.write(address, bytes, ByLoader);
+    });
 }
 
 } // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "regions/module_text.h"
 
-#include "arch/arch.h"
 #include "regions/kernel_tables.h"
+#include "regions/loader_writes.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace djstap::regions {
@@ -20,23 +19,12 @@ struct Field {
 // Where the loader writes addresses, in order.
 std::vector<Field> relocated_fields(const ElfFile& linked, const ElfSection& text) {
     std::vector<Field> fields;
-    const auto sections = linked.sections();
-    for (const ElfSection& section : sections) {
-        if (section.type != SHT_RELA || section.info >= sections.size() ||
-            &sections[section.info] != &text)
-            continue;
-        for (size_t at = 0; at + sizeof(Elf64_Rela) <= section.bytes.size();
-             at += sizeof(Elf64_Rela)) {
-            Elf64_Rela relocation;
-            std::memcpy(&relocation, section.bytes.data() + at, sizeof relocation);
-            const auto type = static_cast<uint32_t>(ELF64_R_TYPE(relocation.r_info));
-            const size_t size =
-                arch::absolute_relocation_bytes(type) + arch::distance_relocation_bytes(type);
-            const uint64_t offset = relocation.r_offset - text.address;
-            if (size && offset < text.bytes.size() && size <= text.bytes.size() - offset)
-                fields.push_back({offset, offset + size});
-        }
-    }
+    each_loader_write(linked, [&](const ElfSection& in, uint64_t address, size_t size) {
+        const uint64_t offset = address - text.address;
+        if (&in == &text && size && offset < text.bytes.size() &&
+            size <= text.bytes.size() - offset)
+            fields.push_back({offset, offset + size});
+    });
     std::sort(fields.begin(), fields.end(),
               [](const Field& a, const Field& b) { return a.first < b.first; });
     return fields;
