@@ -196,6 +196,10 @@ std::string print_unary(const Unary& node) {
 
 } // namespace
 
+std::string_view name_of(BinaryOp op) {
+    return operator_of(op).text;
+}
+
 std::string_view name_of(StatOp op) {
     switch (op) {
     case StatOp::Count:

@@ -16,6 +16,8 @@ int precedence(const Expression& expression);
 std::string indentation(int indent);
 // Returns " { … }" as it follows a head on the same line, without a newline at its end.
 std::string print_block(const Block& block, int indent);
+// Returns an operator as scripts write it: "@count", "<<".
 std::string_view name_of(StatOp op);
+std::string_view name_of(BinaryOp op);
 
 } // namespace djstap::ast

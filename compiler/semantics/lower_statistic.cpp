@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // @count … @variance, histograms.
+#include "ast/printer.h"
 #include "diagnostics/suggest.h"
 #include "semantics/lower.h"
 
@@ -9,28 +10,6 @@ using program::Type;
 using Histogram = program::StatisticNeeds::Histogram;
 
 namespace {
-
-const char* op_name(ast::StatOp op) {
-    switch (op) {
-    case ast::StatOp::Count:
-        return "@count";
-    case ast::StatOp::Sum:
-        return "@sum";
-    case ast::StatOp::Min:
-        return "@min";
-    case ast::StatOp::Max:
-        return "@max";
-    case ast::StatOp::Avg:
-        return "@avg";
-    case ast::StatOp::Variance:
-        return "@variance";
-    case ast::StatOp::HistLog:
-        return "@hist_log";
-    case ast::StatOp::HistLinear:
-        return "@hist_linear";
-    }
-    return "?";
-}
 
 std::string histogram_name(const program::StatisticNeeds& needs) {
     if (needs.histogram == Histogram::Log)
@@ -52,13 +31,16 @@ Value Lowering::statistic_place(const ast::StatisticOp& node, GlobalState** foun
         (operand.kind == ast::ExpressionKind::ArrayIndex &&
          ast::as<ast::ArrayIndex>(operand).base->kind == ast::ExpressionKind::Identifier);
     if (!named) {
-        diagnostics_.report(DiagnosticKind::NotAStatistic, operand.range, {op_name(node.op)});
+        diagnostics_.report(DiagnosticKind::NotAStatistic, operand.range,
+                            {std::string(ast::name_of(node.op))});
         return broken(node.range);
     }
     if (operand.kind == ast::ExpressionKind::Identifier) {
         const std::string& name = ast::as<ast::Identifier>(operand).name;
         if (body_->index.count(name) || !names_.global(name, *body_->file)) {
-            diagnostics_.report(DiagnosticKind::NotAStatistic, operand.range, {op_name(node.op)})
+            diagnostics_
+                .report(DiagnosticKind::NotAStatistic, operand.range,
+                        {std::string(ast::name_of(node.op))})
                 .hint(did_you_mean(name, names_.global_names(*body_->file)));
             return broken(node.range);
         }

@@ -1,76 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "semantics/print.h"
 
+#include "ast/printer.h"
 #include "semantics/format.h"
 
 namespace djstap::program {
 
 namespace {
-
-const char* binary_text(ast::BinaryOp op) {
-    using Op = ast::BinaryOp;
-    switch (op) {
-    case Op::Add:
-        return "+";
-    case Op::Subtract:
-        return "-";
-    case Op::Multiply:
-        return "*";
-    case Op::Divide:
-        return "/";
-    case Op::Modulo:
-        return "%";
-    case Op::And:
-        return "&";
-    case Op::Or:
-        return "|";
-    case Op::Xor:
-        return "^";
-    case Op::ShiftLeft:
-        return "<<";
-    case Op::ShiftRight:
-        return ">>";
-    case Op::ShiftRightLogical:
-        return ">>>";
-    case Op::Equal:
-        return "==";
-    case Op::NotEqual:
-        return "!=";
-    case Op::Less:
-        return "<";
-    case Op::LessEqual:
-        return "<=";
-    case Op::Greater:
-        return ">";
-    case Op::GreaterEqual:
-        return ">=";
-    case Op::Concatenate:
-        return ".";
-    }
-    return "?";
-}
-
-const char* statistic_text(ast::StatOp op) {
-    switch (op) {
-    case ast::StatOp::Count:
-        return "@count";
-    case ast::StatOp::Sum:
-        return "@sum";
-    case ast::StatOp::Min:
-        return "@min";
-    case ast::StatOp::Max:
-        return "@max";
-    case ast::StatOp::Avg:
-        return "@avg";
-    case ast::StatOp::Variance:
-        return "@variance";
-    case ast::StatOp::HistLog:
-        return "@hist_log";
-    case ast::StatOp::HistLinear:
-        return "@hist_linear";
-    }
-    return "?";
-}
 
 class ExpressionPrinter {
   public:
@@ -97,10 +33,10 @@ class ExpressionPrinter {
                    text(*as<Unary>(node).operand);
         }
         case ExpressionKind::Arithmetic:
-            return infix(as<Arithmetic>(node).left, binary_text(as<Arithmetic>(node).op),
+            return infix(as<Arithmetic>(node).left, ast::name_of(as<Arithmetic>(node).op),
                          as<Arithmetic>(node).right);
         case ExpressionKind::Comparison:
-            return infix(as<Comparison>(node).left, binary_text(as<Comparison>(node).op),
+            return infix(as<Comparison>(node).left, ast::name_of(as<Comparison>(node).op),
                          as<Comparison>(node).right);
         case ExpressionKind::Concatenation:
             return infix(as<Concatenation>(node).left, ".", as<Concatenation>(node).right);
@@ -117,7 +53,7 @@ class ExpressionPrinter {
         case ExpressionKind::Assignment: {
             const auto& assignment = as<Assignment>(node);
             return text(*assignment.place) + " " +
-                   (assignment.op ? binary_text(*assignment.op) : "") + "= " +
+                   std::string(assignment.op ? ast::name_of(*assignment.op) : "") + "= " +
                    text(*assignment.value);
         }
         case ExpressionKind::Aggregation:
@@ -134,11 +70,11 @@ class ExpressionPrinter {
             return printing(as<Print>(node));
         case ExpressionKind::StatisticRead: {
             const auto& read = as<StatisticRead>(node);
-            return std::string(statistic_text(read.op)) + "(" + text(*read.place) + ")" +
+            return std::string(ast::name_of(read.op)) + "(" + text(*read.place) + ")" +
                    (read.bucket ? "[" + text(*read.bucket) + "]" : "");
         }
         case ExpressionKind::HistogramText:
-            return std::string(statistic_text(as<HistogramText>(node).op)) + "(" +
+            return std::string(ast::name_of(as<HistogramText>(node).op)) + "(" +
                    text(*as<HistogramText>(node).place) + ")";
         case ExpressionKind::TargetValue:
             return target(as<TargetValue>(node));
@@ -171,8 +107,9 @@ class ExpressionPrinter {
     }
 
   private:
-    std::string infix(const ExpressionPtr& left, const char* op, const ExpressionPtr& right) const {
-        return "(" + text(*left) + " " + op + " " + text(*right) + ")";
+    std::string infix(const ExpressionPtr& left, std::string_view op,
+                      const ExpressionPtr& right) const {
+        return "(" + text(*left) + " " + std::string(op) + " " + text(*right) + ")";
     }
 
     std::string printing(const Print& node) const {
