@@ -12,11 +12,5 @@ u64 djs_kretprobes_missed(void);
 bool djs_at_fentry_site(const struct djs_site_run *run);
 /* True, and the site has failed, if registering a kprobe at run->probe could crash the kernel. */
 bool djs_kprobe_refused(struct djs_site_run *run);
-/* Enables or disables a registered kprobe, depending on whether its site is wanted. */
-struct kprobe;
-void djs_kprobe_follow(struct kprobe *kprobe, const struct djs_site_run *run);
-/* True if a kprobe, or that of a kretprobe, can be unregistered: it is now disabled. Otherwise it
- * stays registered and the module is pinned. */
-bool djs_kprobe_lets_go(struct kprobe *kprobe);
 
 #endif

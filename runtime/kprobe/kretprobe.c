@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // kretprobes: function returns, wherever the function may sleep. Hits that find no free instance
 // are missed, and counted.
-#include <linux/mm.h>
-#include <linux/slab.h>
-
 #include "kprobe/kprobe.h"
-
-struct djs_kretprobe {
-	struct kretprobe kretprobe;
-	struct djs_site_run *run;
-	bool forgotten; /* its module was unloaded: reused when the module is loaded again */
-};
-static struct djs_kretprobe *all_kretprobes;
-static struct kretprobe **kretprobe_batch;
-static u32 kretprobe_count;
-static u64 forgotten_kretprobe_misses; /* of modules that were unloaded */
+#include "kprobe/registered.h"
 
 static __always_inline const struct djs_site *site_of_instance(struct kretprobe_instance *instance)
 {
-	return container_of(get_kretprobe(instance), struct djs_kretprobe, kretprobe)->run->site;
+	return container_of(get_kretprobe(instance), struct djs_registered, kretprobe)->run->site;
 }
 
 static __always_inline struct djs_ctx *enter_kretprobe(const struct djs_handler *handler,
@@ -85,181 +73,100 @@ static int default_instances(void)
 	return max_t(int, 64, 16 * num_possible_cpus());
 }
 
-static void fill_kretprobe(struct djs_kretprobe *probe, struct djs_site_run *run)
-{
-	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
-
-	probe->run = run;
-	probe->kretprobe.kp.addr = (kprobe_opcode_t *)run->probe;
-	probe->kretprobe.handler =
-	    handler->by_regs ? (kretprobe_handler_t)(void *)handler->by_regs : kretprobe_returned;
-	probe->kretprobe.entry_handler = handler->entry ? kretprobe_entered : NULL;
-	probe->kretprobe.data_size = handler->saved * sizeof(u64);
-	probe->kretprobe.maxactive = run->site->maxactive ?: default_instances();
-	probe->kretprobe.kp.flags = run->wanted ? 0 : KPROBE_FLAG_DISABLED;
-}
-
 static bool is_kretprobe(const struct djs_site_run *run)
 {
 	return run->mechanism == DJS_MECHANISM_KRETPROBE && !run->error;
 }
 
-static void attach_kretprobes_singly(u32 first)
+/* A return djprobe that is armed again later may need a kretprobe then. */
+static bool may_become_kretprobe(const struct djs_site_run *run)
 {
-	u32 i;
-
-	for (i = first; i < kretprobe_count; i++) {
-		struct djs_kretprobe *probe = &all_kretprobes[i];
-		int error;
-
-		memset(&probe->kretprobe, 0, sizeof(probe->kretprobe));
-		fill_kretprobe(probe, probe->run);
-		error = register_kretprobe(&probe->kretprobe);
-		if (error)
-			djs_site_failed(probe->run, error,
-					"the kernel rejects a kretprobe at its address");
-		else
-			probe->run->armed = 1;
-	}
+	return run->mechanism == DJS_MECHANISM_RETURN_DJPROBE;
 }
 
-static int make_kretprobe_room(void)
+static void fill_kretprobe(struct djs_registered *probe)
 {
-	u32 i, planned = 0;
+	const struct djs_site *site = probe->run->site;
+	const struct djs_handler *handler = &djs_script.handlers[site->handler];
+	struct kretprobe *kretprobe = &probe->kretprobe;
 
-	/* A return djprobe that is armed again later may need a kretprobe then. */
-	for (i = 0; i < djs_script.site_count; i++)
-		planned += is_kretprobe(&djs_sites[i]) ||
-			   (djs_sites[i].mechanism == DJS_MECHANISM_RETURN_DJPROBE &&
-			    (djs_script.condition_count || djs_has_modules()));
-	if (!planned || all_kretprobes)
-		return 0;
-	all_kretprobes = kvcalloc(planned, sizeof(*all_kretprobes), GFP_KERNEL);
-	kretprobe_batch = kvcalloc(planned, sizeof(*kretprobe_batch), GFP_KERNEL);
-	return all_kretprobes && kretprobe_batch ? 0 : -ENOMEM;
+	kretprobe->handler =
+	    handler->by_regs ? (kretprobe_handler_t)(void *)handler->by_regs : kretprobe_returned;
+	kretprobe->entry_handler = handler->entry ? kretprobe_entered : NULL;
+	kretprobe->data_size = handler->saved * sizeof(u64);
+	kretprobe->maxactive = site->maxactive ?: default_instances();
 }
 
-/* True: the site has a kretprobe from before its module was unloaded. */
-static bool kretprobe_comes_back(struct djs_site_run *run)
+static int register_one_kretprobe(struct djs_registered *probe)
 {
-	u32 i;
-
-	for (i = 0; i < kretprobe_count; i++) {
-		struct djs_kretprobe *probe = &all_kretprobes[i];
-		int error;
-
-		if (!probe->forgotten || probe->run != run)
-			continue;
-		memset(&probe->kretprobe, 0, sizeof(probe->kretprobe));
-		fill_kretprobe(probe, run);
-		probe->forgotten = false;
-		run->data = probe;
-		error = register_kretprobe(&probe->kretprobe);
-		run->armed = !error;
-		if (error)
-			djs_site_failed(run, error,
-					"the kernel rejects a kretprobe at its address");
-		return true;
-	}
-	return false;
+	return register_kretprobe(&probe->kretprobe);
 }
 
-static void kretprobes_forget(u32 image)
+static void unregister_one_kretprobe(struct djs_registered *probe)
 {
-	u32 i;
-
-	for (i = 0; i < kretprobe_count; i++) {
-		struct djs_kretprobe *probe = &all_kretprobes[i];
-		struct djs_site_run *run = probe->run;
-
-		if (run->image != image || run->data != probe)
-			continue;
-		run->data = NULL;
-		if (!run->armed) {
-			probe->forgotten = true;
-		} else if (djs_kprobe_lets_go(&probe->kretprobe.kp)) {
-			unregister_kretprobe(&probe->kretprobe);
-			run->missed += probe->kretprobe.nmissed;
-			forgotten_kretprobe_misses += probe->kretprobe.nmissed;
-			probe->forgotten = true;
-		}
-		run->armed = 0;
-	}
+	unregister_kretprobe(&probe->kretprobe);
 }
+
+static int register_kretprobe_batch(void **batch, u32 count)
+{
+	return register_kretprobes((struct kretprobe **)batch, count);
+}
+
+static void unregister_kretprobe_batch(void **batch, u32 count)
+{
+	unregister_kretprobes((struct kretprobe **)batch, count);
+}
+
+static unsigned long missed_by_kretprobe(const struct djs_registered *probe)
+{
+	return READ_ONCE(probe->kretprobe.nmissed);
+}
+
+static struct djs_registry kretprobes = {
+    .rejected = "the kernel rejects a kretprobe at its address",
+    .is_one = is_kretprobe,
+    .may_become_one = may_become_kretprobe,
+    .fill = fill_kretprobe,
+    .register_one = register_one_kretprobe,
+    .unregister_one = unregister_one_kretprobe,
+    .register_batch = register_kretprobe_batch,
+    .unregister_batch = unregister_kretprobe_batch,
+    .missed = missed_by_kretprobe,
+};
 
 static int kretprobes_attach(void)
 {
-	u32 i, first = kretprobe_count;
-
-	if (make_kretprobe_room())
-		return -ENOMEM;
-	for (i = 0; i < djs_script.site_count; i++) {
-		if (!is_kretprobe(&djs_sites[i]) || djs_sites[i].absent || djs_sites[i].data ||
-		    djs_kprobe_refused(&djs_sites[i]) || kretprobe_comes_back(&djs_sites[i]))
-			continue;
-		fill_kretprobe(&all_kretprobes[kretprobe_count], &djs_sites[i]);
-		djs_sites[i].data = &all_kretprobes[kretprobe_count];
-		kretprobe_batch[kretprobe_count] = &all_kretprobes[kretprobe_count].kretprobe;
-		kretprobe_count++;
-	}
-	if (first < kretprobe_count &&
-	    register_kretprobes(kretprobe_batch + first, kretprobe_count - first))
-		attach_kretprobes_singly(first);
-	else
-		for (i = first; i < kretprobe_count; i++)
-			all_kretprobes[i].run->armed = 1;
-	for (i = 0; i < first; i++)
-		if (all_kretprobes[i].run->armed && all_kretprobes[i].run->wanted)
-			djs_kprobe_follow(&all_kretprobes[i].kretprobe.kp, all_kretprobes[i].run);
-	return 0;
+	return djs_registry_attach(&kretprobes);
 }
 
 static void kretprobes_disarm(void)
 {
-	u32 i;
-
-	for (i = 0; i < kretprobe_count; i++)
-		if (all_kretprobes[i].run->armed && !all_kretprobes[i].run->wanted)
-			djs_kprobe_follow(&all_kretprobes[i].kretprobe.kp, all_kretprobes[i].run);
+	djs_registry_disarm(&kretprobes);
 }
 
 static void kretprobes_detach(void)
 {
-	u32 i, armed = 0;
+	djs_registry_detach(&kretprobes);
+}
 
-	for (i = 0; i < kretprobe_count; i++)
-		if (all_kretprobes[i].run->armed &&
-		    djs_kprobe_lets_go(&all_kretprobes[i].kretprobe.kp))
-			kretprobe_batch[armed++] = &all_kretprobes[i].kretprobe;
-	if (armed)
-		unregister_kretprobes(kretprobe_batch, armed);
-	for (i = 0; i < kretprobe_count; i++)
-		all_kretprobes[i].run->armed = 0;
+static void kretprobes_forget(u32 image)
+{
+	djs_registry_forget(&kretprobes, image);
 }
 
 u64 djs_kretprobes_missed(void)
 {
-	u64 missed = forgotten_kretprobe_misses;
-	u32 i;
-
-	for (i = 0; i < kretprobe_count; i++)
-		if (!all_kretprobes[i].forgotten)
-			missed += READ_ONCE(all_kretprobes[i].kretprobe.nmissed);
-	return missed;
+	return djs_registry_missed(&kretprobes);
 }
 
 static u64 kretprobe_missed(const struct djs_site_run *run)
 {
-	return READ_ONCE(((struct djs_kretprobe *)run->data)->kretprobe.nmissed);
+	return missed_by_kretprobe(run->data);
 }
 
 static void kretprobes_free(void)
 {
-	kvfree(all_kretprobes);
-	kvfree(kretprobe_batch);
-	all_kretprobes = NULL;
-	kretprobe_batch = NULL;
-	kretprobe_count = 0;
+	djs_registry_free(&kretprobes);
 }
 
 const struct djs_mechanism_ops djs_ops_kretprobe = {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "kprobe/registered.h"
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "kprobe/kprobe.h"
+
+/* Enables or disables a registered probe, depending on whether its site is wanted. */
+static void follow(struct kprobe *kprobe, const struct djs_site_run *run)
+{
+	int error = 0;
+
+	if (run->wanted && kprobe_disabled(kprobe))
+		error = enable_kprobe(kprobe);
+	else if (!run->wanted && !kprobe_disabled(kprobe))
+		error = disable_kprobe(kprobe);
+	if (error)
+		djs_warning("cannot %s the kprobe at %s (error %d)",
+			    run->wanted ? "enable" : "disable", djs_site_shown(run->site), error);
+}
+
+/* True if a probe can be unregistered: it is now disabled. Otherwise it stays registered, and the
+ * module is pinned. Unregistering tries the same, but reports failures less precisely. */
+static bool lets_go(struct kprobe *kprobe)
+{
+	/* Not even tried if the kernel would emit a warning. */
+	int error = djs_ftrace_dead && kprobe_ftrace(kprobe) ? -ENODEV : disable_kprobe(kprobe);
+
+	if (error)
+		djs_pin(1, error);
+	return !error;
+}
+
+static int make_registry_room(struct djs_registry *kind)
+{
+	bool again = djs_script.condition_count || djs_has_modules();
+	u32 i, planned = 0;
+
+	for (i = 0; i < djs_script.site_count; i++)
+		planned +=
+		    kind->is_one(&djs_sites[i]) || (again && kind->may_become_one(&djs_sites[i]));
+	if (!planned || kind->probes)
+		return 0;
+	kind->probes = kvcalloc(planned, sizeof(*kind->probes), GFP_KERNEL);
+	kind->batch = kvcalloc(planned, sizeof(*kind->batch), GFP_KERNEL);
+	return kind->probes && kind->batch ? 0 : -ENOMEM;
+}
+
+/* A failed registration leaves flags in the kernel's part, which therefore begins as zeros. */
+static void fill_registered(const struct djs_registry *kind, struct djs_registered *probe,
+			    struct djs_site_run *run)
+{
+	memset(&probe->kretprobe, 0, sizeof(probe->kretprobe));
+	probe->run = run;
+	probe->kretprobe.kp.addr = (kprobe_opcode_t *)run->probe;
+	probe->kretprobe.kp.flags = run->wanted ? 0 : KPROBE_FLAG_DISABLED;
+	kind->fill(probe);
+}
+
+static void register_filled(const struct djs_registry *kind, struct djs_registered *probe)
+{
+	int error = kind->register_one(probe);
+
+	probe->run->armed = !error;
+	if (error)
+		djs_site_failed(probe->run, error, kind->rejected);
+}
+
+static void register_from(const struct djs_registry *kind, u32 first)
+{
+	u32 i;
+
+	if (first == kind->count)
+		return;
+	if (!kind->register_batch(kind->batch + first, kind->count - first)) {
+		for (i = first; i < kind->count; i++)
+			kind->probes[i].run->armed = 1;
+		return;
+	}
+	/* all are unregistered again: find out which one failed */
+	for (i = first; i < kind->count; i++) {
+		fill_registered(kind, &kind->probes[i], kind->probes[i].run);
+		register_filled(kind, &kind->probes[i]);
+	}
+}
+
+/* True: the site has a probe from before its module was unloaded. */
+static bool comes_back(const struct djs_registry *kind, struct djs_site_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < kind->count; i++) {
+		struct djs_registered *probe = &kind->probes[i];
+
+		if (!probe->forgotten || probe->run != run)
+			continue;
+		fill_registered(kind, probe, run);
+		probe->forgotten = false;
+		run->data = probe;
+		register_filled(kind, probe);
+		return true;
+	}
+	return false;
+}
+
+static void follow_wanted(const struct djs_registry *kind, bool wanted)
+{
+	u32 i;
+
+	for (i = 0; i < kind->count; i++) {
+		struct djs_registered *probe = &kind->probes[i];
+
+		if (probe->run->armed && !!probe->run->wanted == wanted)
+			follow(&probe->kretprobe.kp, probe->run);
+	}
+}
+
+int djs_registry_attach(struct djs_registry *kind)
+{
+	u32 i, first = kind->count, sites = djs_script.site_count;
+
+	if (make_registry_room(kind))
+		return -ENOMEM;
+	for (i = 0; i < sites; i++) {
+		/* Handlers of an address run in the order of the script. */
+		struct djs_site_run *run = &djs_sites[kind->latest_first ? sites - 1 - i : i];
+		struct djs_registered *probe;
+
+		if (run->data || run->absent || run->error)
+			continue;
+		if (kind->check)
+			kind->check(run);
+		if (!kind->is_one(run) || djs_kprobe_refused(run) || comes_back(kind, run))
+			continue;
+		probe = &kind->probes[kind->count];
+		fill_registered(kind, probe, run);
+		run->data = probe;
+		kind->batch[kind->count++] = &probe->kretprobe;
+	}
+	register_from(kind, first);
+	follow_wanted(kind, true);
+	return 0;
+}
+
+void djs_registry_disarm(struct djs_registry *kind)
+{
+	follow_wanted(kind, false);
+}
+
+void djs_registry_detach(struct djs_registry *kind)
+{
+	u32 i, armed = 0;
+
+	for (i = 0; i < kind->count; i++)
+		if (kind->probes[i].run->armed && lets_go(&kind->probes[i].kretprobe.kp))
+			kind->batch[armed++] = &kind->probes[i].kretprobe;
+	if (armed)
+		kind->unregister_batch(kind->batch, armed);
+	for (i = 0; i < kind->count; i++)
+		kind->probes[i].run->armed = 0;
+}
+
+void djs_registry_forget(struct djs_registry *kind, u32 image)
+{
+	u32 i;
+
+	for (i = 0; i < kind->count; i++) {
+		struct djs_registered *probe = &kind->probes[i];
+		struct djs_site_run *run = probe->run;
+
+		if (run->image != image || run->data != probe)
+			continue;
+		run->data = NULL;
+		if (!run->armed) {
+			probe->forgotten = true;
+		} else if (lets_go(&probe->kretprobe.kp)) {
+			kind->unregister_one(probe);
+			run->missed += kind->missed(probe);
+			kind->forgotten_misses += kind->missed(probe);
+			probe->forgotten = true;
+		}
+		run->armed = 0;
+	}
+}
+
+u64 djs_registry_missed(const struct djs_registry *kind)
+{
+	u64 missed = kind->forgotten_misses;
+	u32 i;
+
+	for (i = 0; i < kind->count; i++)
+		if (!kind->probes[i].forgotten)
+			missed += kind->missed(&kind->probes[i]);
+	return missed;
+}
+
+void djs_registry_free(struct djs_registry *kind)
+{
+	kvfree(kind->probes);
+	kvfree(kind->batch);
+	kind->probes = NULL;
+	kind->batch = NULL;
+	kind->count = 0;
+}
