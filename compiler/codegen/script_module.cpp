@@ -257,14 +257,19 @@ static bool fits_percpu(const llvm::GlobalVariable& shape) {
 }
 
 void ScriptModule::place_globals() {
+    bool is_shared = false;
     auto variable = [&](llvm::Type* type, llvm::Constant* initial, const std::string& name) {
-        auto* v = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
+        // --hosts: what hosts have is added from outside (inprocess/merged_script.h).
+        auto* v = new llvm::GlobalVariable(module, type, false,
+                                           is_shared ? llvm::GlobalValue::ExternalLinkage
+                                                     : llvm::GlobalValue::InternalLinkage,
                                            initial, "djs_global_" + name);
         v->setDSOLocal(true);
         return v;
     };
     for (const auto& global : program.globals) {
         GlobalStorage storage;
+        is_shared = global->is_shared;
         bool percpu = global->storage == program::Storage::PerCpu;
         if (global->value == program::Type::Statistic) {
             storage.shape = statistic_shape(global->statistic);

@@ -130,6 +130,8 @@ void declare_running(CLI::App& app, SessionOptions& options, double& seconds, bo
                 ->group(group);
     // For djstap, which writes the files of a guest's outputs; an empty group hides it.
     app.add_option("--channels", options.outputs.channels)->group("");
+    // For djstap --hosts, which starts the script on all hosts when each has loaded it.
+    app.add_flag("--start-on-input", options.start_on_input)->group("");
 }
 
 } // namespace

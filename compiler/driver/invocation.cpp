@@ -202,7 +202,8 @@ PreprocessorContext Invocation::preprocessor() {
     };
     invocation.language_version = options.language_version;
     invocation.guru = options.guru;
-    if (options.user_space)
+    // Both parts of a script on many machines are parsed alike.
+    if (options.user_space && options.side == SemanticsOptions::Side::Everything)
         invocation.runtime = options.in_process ? "process" : "user";
     invocation.arguments = options.arguments;
     // A module that is kept, or that stays loaded, has readers of its own.

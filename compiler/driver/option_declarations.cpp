@@ -78,6 +78,7 @@ void OptionParser::declare() {
     declare_passes();
     declare_run();
     declare_where();
+    declare_hosts();
     declare_listing();
     for (const Unsupported& each : unsupported) {
         CLI::Option* option = each.has_value ? many(each.names, raw.ignored, each.what)
@@ -271,6 +272,22 @@ void OptionParser::declare_where() {
         ->group(group);
     flag("--guest-root", options.guest_root,
          "let the guest see this machine's files even without -c")
+        ->group(group);
+}
+
+void OptionParser::declare_hosts() {
+    const char* group = "Many machines";
+    one("--hosts", raw.hosts,
+        "run the script on these hosts at once, and merge what it counts: web[1-20],db1")
+        ->type_name("SET")
+        ->group(group);
+    one("--remote-shell", raw.remote_shell,
+        "reach them by this command instead of ssh; it is called as COMMAND HOST COMMAND-LINE")
+        ->type_name("COMMAND")
+        ->group(group);
+    one("--host-timeout", raw.host_timeout,
+        "give a host up that makes no progress for this many seconds (default: 30)")
+        ->type_name("SECONDS")
         ->group(group);
 }
 

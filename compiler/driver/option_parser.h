@@ -27,7 +27,7 @@ struct RawOptions {
     std::string enrolled;
     std::string pass, pass_verbosity, seconds, compatible, runtime, color, mechanism, diagnostics,
         module_name, pid, target_namespaces, buffer, guest, guest_memory, guest_disk, event_fields,
-        monitor;
+        monitor, hosts, remote_shell, host_timeout;
     int verbose = 0;
     bool info = false, types = false, aliases = false, functions = false, examples = false,
          lsp = false, no_warnings = false, help = false, version = false;
@@ -54,6 +54,7 @@ struct OptionParser {
     void declare_passes();
     void declare_run();
     void declare_where();
+    void declare_hosts();
     void declare_listing();
 };
 

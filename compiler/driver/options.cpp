@@ -3,6 +3,7 @@
 
 #include "diagnostics/suggest.h"
 #include "driver/guest_options.h"
+#include "driver/hosts_options.h"
 #include "driver/option_parser.h"
 #include "driver/version.h"
 #include "probes/mechanisms.h"
@@ -342,6 +343,8 @@ std::optional<Failure> OptionChecks::check() {
     const GuestWords words{parser_.guest->count() > 0, raw_.guest, raw_.guest_memory,
                            raw_.guest_disk};
     if (auto failure = take_guest(words, options_))
+        return failure;
+    if (auto failure = take_hosts({raw_.hosts, raw_.remote_shell, raw_.host_timeout}, options_))
         return failure;
     if (options_.user_space) {
         const std::string runtime = "--runtime=" + raw_.runtime;

@@ -3,8 +3,11 @@
 #pragma once
 #include "diagnostics/diagnostic.h"
 #include "diagnostics/result.h"
+#include "hosts/node_set.h"
+#include "semantics/semantics.h"
 #include "session/output_request.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -84,6 +87,12 @@ struct Options {
     bool shown_probes = false;  // --monitor
     bool shown_whole = false;   // --output=snapshots
     int buffer_megabytes = 0;   // -s; 0: the default
+
+    std::vector<hosts::Node> hosts; // --hosts
+    // … of which this is the part that runs on a host, or where the user is
+    SemanticsOptions::Side side = SemanticsOptions::Side::Everything;
+    std::vector<std::string> remote_shell;       // --remote-shell: its words; empty: ssh
+    std::chrono::milliseconds host_timeout{30'000}; // --host-timeout
 
     std::optional<std::string> guest; // --guest: the requested release, empty for the newest
     bool guest_root = false;

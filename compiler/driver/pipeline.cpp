@@ -6,6 +6,7 @@
 #include "driver/enroll_key.h"
 #include "driver/examples.h"
 #include "driver/help.h"
+#include "driver/hosts_run.h"
 #include "driver/info.h"
 #include "driver/language_server.h"
 #include "driver/listing.h"
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace djstap::driver {
@@ -43,6 +45,18 @@ constexpr std::tuple passes = {
     Pass{4, "link", link, print_module},     Pass{5, "run", run_module},
 };
 
+// Runs one pass. Returns nothing after an error.
+template <class From, class To>
+std::optional<To> run_pass(Invocation& invocation, const Pass<From, To>& pass, From from) {
+    Stopwatch time;
+    auto made = pass.run(invocation, std::move(from));
+    const bool failed = invocation.failed();
+    invocation.show_diagnostics();
+    if (invocation.options.verbosity[pass.number - 1] > 0)
+        fprintf(stderr, "pass %d, %s: %s\n", pass.number, pass.name, time.describe().c_str());
+    return failed ? std::nullopt : std::move(made);
+}
+
 // Runs the passes from `index` on. Returns the exit status; nothing after an error.
 template <size_t index = 0, class From>
 std::optional<int> compile(Invocation& invocation, From from) {
@@ -52,17 +66,23 @@ std::optional<int> compile(Invocation& invocation, From from) {
         const auto& pass = std::get<index>(passes);
         if (pass.number > invocation.options.last_pass)
             return 0;
-        Stopwatch time;
-        auto made = pass.run(invocation, std::move(from));
-        bool failed = invocation.failed();
-        invocation.show_diagnostics();
-        if (invocation.options.verbosity[pass.number - 1] > 0)
-            fprintf(stderr, "pass %d, %s: %s\n", pass.number, pass.name, time.describe().c_str());
-        if (!made || failed)
+        auto made = run_pass(invocation, pass, std::move(from));
+        if (!made)
             return std::nullopt;
         if (pass.number == invocation.options.last_pass && pass.print)
             pass.print(invocation, *made);
         return compile<index + 1>(invocation, std::move(*made));
+    }
+}
+
+// Runs the passes from `index` on up to the one that makes this.
+template <class Wanted, size_t index = 0, class From>
+std::optional<Wanted> make(Invocation& invocation, From from) {
+    if constexpr (std::is_same_v<From, Wanted>) {
+        return from;
+    } else {
+        auto made = run_pass(invocation, std::get<index>(passes), std::move(from));
+        return made ? make<Wanted, index + 1>(invocation, std::move(*made)) : std::nullopt;
     }
 }
 
@@ -76,7 +96,8 @@ std::optional<int> carry_out(Invocation& invocation) {
             if (next != ExampleStep::Run)
                 return success(next == ExampleStep::Described);
         }
-        return compile(invocation, Nothing());
+        return invocation.options.hosts.empty() ? compile(invocation, Nothing())
+                                                : run_on_hosts(invocation);
     case Action::List:
         return success(list_points(invocation));
     case Action::Info:
@@ -115,6 +136,23 @@ int print(const Text& text) {
         return 0;
     tell_unwritten();
     return 1;
+}
+
+std::optional<ParsedScript> parse_script(Invocation& invocation) {
+    return make<ParsedScript>(invocation, Nothing());
+}
+
+std::optional<AnalyzedScript> analyze_script(Invocation& invocation) {
+    return make<AnalyzedScript>(invocation, Nothing());
+}
+
+std::optional<GeneratedScript> generate_object(Invocation& invocation, AnalyzedScript analyzed) {
+    constexpr size_t resolve_pass = 2;
+    return make<GeneratedScript, resolve_pass>(invocation, std::move(analyzed));
+}
+
+std::optional<RunnableScript> make_module(Invocation& invocation) {
+    return make<RunnableScript>(invocation, Nothing());
 }
 
 int run(Options options) {

@@ -53,12 +53,10 @@ bool same_global(const ModuleMeta::Global& a, const ModuleMeta::Global& b) {
 } // namespace
 
 Merge::Host& Merge::host(const std::string& name) {
-    const auto found = std::ranges::find(hosts_, name, &Host::name);
-    if (found != hosts_.end())
-        return *found;
-    hosts_.push_back({});
-    hosts_.back().name = name;
-    return hosts_.back();
+    const auto [found, is_new] = index_.emplace(name, hosts_.size());
+    if (is_new)
+        hosts_.emplace_back().name = name;
+    return hosts_[found->second];
 }
 
 void Merge::expect(const std::string& name) {
@@ -186,6 +184,8 @@ std::vector<Missing> Merge::missing() const {
             lacks("elements may be missing: records were lost");
         else if (!each.error.empty())
             lacks(each.error);
+        else if (each.ended && !each.ended->empty())
+            lacks(*each.ended);
         if (each.former_runs)
             lacks("what former runs in its file counted is missing");
         const uint64_t lost =

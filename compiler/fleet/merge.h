@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,7 @@ class Merge {
     MergedGlobal merged(uint32_t index, const ModuleMeta::Global& description) const;
 
     std::vector<Host> hosts_;
+    std::unordered_map<std::string, size_t> index_; // by name
 };
 
 // Returns the merged globals as a script prints its own at its end, and each value that belongs to

@@ -44,6 +44,7 @@ struct LinkedScript::Memory {
 
     orc::ExecutionSession session;
     orc::ObjectLinkingLayer layer;
+    orc::JITDylib* library = nullptr;
 };
 
 Result<LinkedScript> LinkedScript::link(const std::string& object) {
@@ -55,6 +56,7 @@ Result<LinkedScript> LinkedScript::link(const std::string& object) {
     memory->session.setErrorReporter(
         [](llvm::Error error) { llvm::consumeError(std::move(error)); });
     orc::JITDylib& library = memory->session.createBareJITDylib("script");
+    memory->library = &library;
     library.addGenerator(std::make_unique<RuntimeSymbols>());
     if (auto error =
             memory->layer.add(library, llvm::MemoryBuffer::getMemBufferCopy(object, "script")))
@@ -64,6 +66,14 @@ Result<LinkedScript> LinkedScript::link(const std::string& object) {
         return failure_of(script.takeError());
     const auto* tables = script->getAddress().toPtr<const djs_script*>();
     return LinkedScript(std::move(memory), tables);
+}
+
+void* LinkedScript::symbol(const std::string& name) const {
+    auto found = memory_->session.lookup({memory_->library}, memory_->session.intern(name));
+    if (found)
+        return found->getAddress().toPtr<void*>();
+    llvm::consumeError(found.takeError());
+    return nullptr;
 }
 
 LinkedScript::LinkedScript(std::unique_ptr<Memory> memory, const djs_script* script)

@@ -21,6 +21,8 @@ class LinkedScript {
 
     // The object's tables (runtime/include/script.h), at their linked addresses.
     const djs_script& script() const { return *script_; }
+    // Returns the address of a symbol that the object exports; null: there is none.
+    void* symbol(const std::string& name) const;
 
   private:
     struct Memory;

@@ -2,6 +2,7 @@
 #include "inprocess/session.h"
 
 #include "inprocess/linked_script.h"
+#include "inprocess/loaded_script.h"
 #include "inprocess/user_session.h"
 #include "session/session_output.h"
 #include "session/signals.h"
@@ -10,41 +11,6 @@
 #include <optional>
 
 namespace djstap {
-
-namespace {
-
-// The runtime's own memory: allocated before a script is linked, which refers to it.
-class RuntimeMemory {
-  public:
-    RuntimeMemory() : error_(djs_user_init(1)) {}
-    ~RuntimeMemory() { djs_user_exit(); }
-    RuntimeMemory(const RuntimeMemory&) = delete;
-    RuntimeMemory& operator=(const RuntimeMemory&) = delete;
-    bool made() const { return error_ == 0; }
-
-  private:
-    int error_;
-};
-
-// What the runtime allocates for a script: freed before the script, because the script's tables
-// refer to it.
-class LoadedScript {
-  public:
-    LoadedScript(const djs_script& script, const djs_user_options& options)
-        : error_(djs_user_load(&script, &options)) {}
-    ~LoadedScript() {
-        if (error_ == 0)
-            djs_user_unload();
-    }
-    LoadedScript(const LoadedScript&) = delete;
-    LoadedScript& operator=(const LoadedScript&) = delete;
-    bool made() const { return error_ == 0; }
-
-  private:
-    int error_;
-};
-
-} // namespace
 
 Result<SessionOutcome> run_in_user_space(const std::string& object, const std::string& meta,
                                          uint64_t ring_bytes, const SessionOptions& options) {

@@ -82,7 +82,7 @@ void UserSession::release_command() {
     others_write_ = parts_.rings > 1;
 }
 
-void UserSession::finish() {
+SessionOutcome UserSession::finish() {
     if (parts_.before_end)
         parts_.before_end();
     others_write_ = false;
@@ -101,9 +101,10 @@ void UserSession::finish() {
     outcome_.errors = printer_.errors();
     if (printer_.errors() || parts_.runtime.failed() || printer_.damaged())
         outcome_.status = 1;
+    return outcome_;
 }
 
-SessionOutcome UserSession::run() {
+void UserSession::begin() {
     began_ = now_ns();
     std::vector<Ring> rings;
     for (uint32_t i = 0; i < parts_.rings; i++) {
@@ -121,16 +122,23 @@ SessionOutcome UserSession::run() {
     take_records(true);
     output_.probes(parts_.probes ? parts_.probes() : planned_probes(meta_));
     output_.flush(); // before the command's output
+}
+
+void UserSession::turn() {
+    parts_.runtime.run_due(now_ns());
+    take_records(!others_write_);
+}
+
+SessionOutcome UserSession::run() {
+    begin();
     if (command_ && !is_over())
         release_command();
     while (!is_over()) {
-        parts_.runtime.run_due(now_ns());
-        take_records(!others_write_);
+        turn();
         if (!parts_.runtime.exit_requested())
             wait();
     }
-    finish();
-    return outcome_;
+    return finish();
 }
 
 } // namespace djstap

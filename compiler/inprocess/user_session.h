@@ -43,13 +43,22 @@ class UserSession {
     // Runs until the script, the command, a signal or the time limit ends it.
     SessionOutcome run();
 
+    // The same in steps, for a caller with a loop of its own. Runs the begin probes.
+    void begin();
+    // Runs the timers that are due, and prints.
+    void turn();
+    // Returns the time of the next timer by CLOCK_MONOTONIC.
+    uint64_t next_timer() const { return parts_.runtime.next_timer(); }
+    bool exit_requested() const { return parts_.runtime.exit_requested() != 0; }
+    // Runs the end probes, and prints what is left.
+    SessionOutcome finish();
+
   private:
     // `all`: also those that others may still precede.
     void take_records(bool all);
     bool is_over();
     void wait();
     void release_command();
-    void finish();
 
     const SessionOptions& options_;
     const ModuleMeta& meta_;

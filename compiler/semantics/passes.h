@@ -32,6 +32,13 @@ struct GlobalUse {
 };
 using GlobalUses = std::unordered_map<const program::Global*, GlobalUse>;
 GlobalUses global_uses(program::Program& program);
+// The same by one handler, with its callees and its condition.
+GlobalUses handler_uses(program::Probe& probe);
+
+// placement.cpp: decides which probes run on the hosts of --hosts, and which where the user is, on
+// the merged globals. Keeps those of one side; the others are moved to `dropped`.
+void place_probes(program::Program& program, SemanticsOptions::Side side,
+                  std::vector<std::unique_ptr<program::Probe>>& dropped);
 
 // unread.cpp: adds an end probe that prints what is written and never read, unless there is nothing
 // to print.

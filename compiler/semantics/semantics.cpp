@@ -43,9 +43,15 @@ class Analysis {
             merge_copies(program_.probes, names_);
         if (!set_global_types() || failed())
             return std::nullopt;
-        GlobalUses uses = global_uses(program_);
         take_global_values();
-        print_unread(program_, uses, options_.points);
+        if (options_.side != SemanticsOptions::Side::Everything) {
+            place_probes(program_, options_.side, abandoned_);
+            drop_unreached();
+        }
+        GlobalUses uses = global_uses(program_);
+        // Hosts show them in snapshots.
+        if (options_.side != SemanticsOptions::Side::Hosts)
+            print_unread(program_, uses, options_.points);
         if (options_.times_probes || options_.shown_probes)
             time_probes(program_, uses);
         if (options_.times_probes)

@@ -200,6 +200,15 @@ void collect_needs(Program& program) {
 
 } // namespace
 
+GlobalUses handler_uses(Probe& probe) {
+    GlobalUses uses = uses_of_handler(probe);
+    if (probe.condition)
+        UseCollector(uses).expression(*probe.condition);
+    for (auto& value : probe.entry_values)
+        UseCollector(uses).expression(*value);
+    return uses;
+}
+
 GlobalUses global_uses(Program& program) {
     GlobalUses uses;
     UseCollector collector(uses);
@@ -229,7 +238,8 @@ void choose_storage(Program& program, const GlobalUses& uses) {
         const bool counter = global->value == Type::Long || global->value == Type::Statistic;
         global->storage = Storage::Locked;
         global->statistic.deleted = use.deleted;
-        if (global->is_array())
+        // Its values are taken, or added to, as one.
+        if (global->is_array() || global->is_taken || global->is_shared)
             continue;
         if (!use.written && global->value != Type::Statistic)
             global->storage = Storage::Constant;

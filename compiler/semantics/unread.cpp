@@ -11,7 +11,11 @@ void print_unread(Program& program, const GlobalUses& uses, const PointShapes& p
     std::unique_ptr<Probe> probe;
     for (auto& global : program.globals) {
         const auto found = uses.find(global.get());
-        if (found == uses.end() || !found->second.written || found->second.read)
+        const bool is_used = found != uses.end();
+        // Hosts add to a shared one.
+        if (!global->is_shared && (!is_used || !found->second.written))
+            continue;
+        if (is_used && found->second.read)
             continue;
         if (!probe)
             probe = synthetic_probe(global->range);

@@ -11,6 +11,7 @@
 #include "session/signals.h"
 #include "session/traced_process.h"
 #include "session/typed_input.h"
+#include "system/file.h"
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +21,7 @@
 #include <cstring>
 #include <ctime>
 #include <optional>
+#include <poll.h>
 #include <thread>
 #include <unistd.h>
 
@@ -51,6 +53,7 @@ class Session : public SessionControls {
     void take(const RecordMerger::Sweep& sweep);
     void rest();
     template <class Work> int while_reading(Work work);
+    bool may_start();
     bool start();
     bool is_over();
     void finish();
@@ -127,6 +130,20 @@ template <class Work> int Session::while_reading(Work work) {
     return result;
 }
 
+// Waits for the standard input, if that is requested. Returns false if it ends, or a signal comes.
+bool Session::may_start() {
+    if (!options_.start_on_input)
+        return true;
+    output_.flush(); // that the module is loaded
+    while (!StopSignals::stop_requested()) {
+        pollfd input{STDIN_FILENO, POLLIN, 0};
+        char byte;
+        if (poll(&input, 1, longest_sleep) > 0)
+            return read_some(STDIN_FILENO, &byte, 1) == 1;
+    }
+    return false;
+}
+
 // Runs the begin probes and arms the others. Returns false if the session ends here.
 bool Session::start() {
     // A module that was loaded without a reader already runs.
@@ -190,7 +207,7 @@ void Session::finish() {
 }
 
 SessionOutcome Session::run() {
-    if (start()) {
+    if (may_start() && start()) {
         output_.probes(control_.probes(output_.wants_all_probes()));
         bool go_on = !is_over();
         if (go_on && command_) {

@@ -38,6 +38,16 @@ static char *tz_name = "UTC";
 module_param(tz_name, charp, 0444);
 MODULE_PARM_DESC(tz_name, "name of the time zone that tz_name() yields");
 
+/* The name by which djstap --hosts knows this machine. */
+static char *known_as;
+module_param_named(host, known_as, charp, 0444);
+MODULE_PARM_DESC(host, "name of this machine that host_name() yields; its node name if none is given");
+
+DJS_HANDLER_CODE void djs_fn_host_name(struct djs_ctx *ctx, char *out)
+{
+	djs_return_text(out, known_as ? known_as : init_utsname()->nodename);
+}
+
 DJS_HANDLER_CODE s64 djs_fn_tz_gmtoff(struct djs_ctx *ctx)
 {
 	return tz_gmtoff;

@@ -24,7 +24,7 @@
 	F1(stack) F1(ustack) F1(long_arg) F1(randint)
 #define DJS_STRING_FUNCTIONS(S0) \
 	S0(execname) S0(pexecname) S0(pp) S0(pn) S0(probefunc) S0(ppfunc) S0(backtrace) S0(ubacktrace) \
-	S0(probe_type) S0(tz_name) S0(module_name)
+	S0(probe_type) S0(tz_name) S0(host_name) S0(module_name)
 #define DJS_STRING_FUNCTIONS_OF_LONG(S1) \
 	S1(symname) S1(symdata) S1(task_execname) S1(kernel_string) S1(user_string) S1(modname) \
 	S1(usymname) S1(usymdata) S1(usymfileline) S1(umodname) \

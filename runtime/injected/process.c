@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/prctl.h>
+#include <sys/utsname.h>
 
 #include "arch/runtime.h"
 #include "access/access.h"
@@ -22,6 +23,14 @@ void djs_fn_tz_name(struct djs_ctx *ctx, char *out)
 {
 	(void)ctx;
 	djs_return_text(out, djs_arena_parts()->zone);
+}
+
+void djs_fn_host_name(struct djs_ctx *ctx, char *out)
+{
+	struct utsname names;
+
+	(void)ctx;
+	djs_return_text(out, djs_syscall6(__NR_uname, (long)&names, 0, 0, 0, 0, 0) ? "" : names.nodename);
 }
 
 void djs_fn_execname(struct djs_ctx *ctx, char *out)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The functions of the language about the process that the C library answers: its name, its time
-// zone.
+// zone, its machine.
 #define _GNU_SOURCE
 #include <sys/prctl.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +32,14 @@ void djs_fn_tz_name(struct djs_ctx *ctx, char *out)
 {
 	(void)ctx;
 	djs_return_text(out, local_time().tm_zone);
+}
+
+void djs_fn_host_name(struct djs_ctx *ctx, char *out)
+{
+	struct utsname names;
+
+	(void)ctx;
+	djs_return_text(out, uname(&names) ? "" : names.nodename);
 }
 
 void djs_fn_execname(struct djs_ctx *ctx, char *out)

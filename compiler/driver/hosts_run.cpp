@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "driver/hosts_run.h"
+
+#include "driver/passes.h"
+#include "fleet/merge.h"
+#include "hosts/fan_out.h"
+#include "hosts/printed_order.h"
+#include "inprocess/merged_script.h"
+#include "session/module_file.h"
+#include "session/signals.h"
+#include "session/writer.h"
+#include "system/file.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include <utility>
+
+namespace djstap::driver {
+
+namespace {
+
+using hosts::Connection;
+using hosts::SharedBytes;
+using hosts::Stage;
+using Clock = Connection::Clock;
+
+// Records of a host that wait for others; then it is not read for a while.
+constexpr size_t most_waiting = 1 << 20;
+// Snapshots come every second: a host that is silent for longer holds nobody up.
+constexpr auto order_patience = std::chrono::seconds(3);
+constexpr std::chrono::milliseconds longest_wait{100};
+constexpr int64_t snapshot_ms = 1000;
+constexpr int64_t notable_offset_ns = 100'000'000;
+
+// Four descriptors a host.
+void allow_many_files() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+// "djstap: web1: TEXT" on standard error.
+void tell(const std::string& host, const std::string& text) {
+    show_progress(host + ": " + text);
+}
+
+std::string milliseconds(int64_t ns) {
+    char text[32];
+    snprintf(text, sizeof text, "%.1f ms", static_cast<double>(ns) / 1e6);
+    return text;
+}
+
+class HostsRun {
+  public:
+    explicit HostsRun(Invocation& invocation)
+        : invocation_(invocation), options_(invocation.options),
+          fan_out_(options_.hosts,
+                   {options_.remote_shell.empty() ? hosts::RemoteShell()
+                                                  : hosts::RemoteShell(options_.remote_shell),
+                    options_.host_timeout},
+                   {[this](size_t host, SnapshotFrame frame) { take(host, std::move(frame)); },
+                    [this](size_t host, const std::string& line) { take_error(host, line); },
+                    [this](size_t host) { return order_.waiting(host) < most_waiting; },
+                    [] { return StopSignals::stop_requested(); }}),
+          order_(options_.hosts.size(), order_patience), told_(options_.hosts.size()) {
+        for (const hosts::Node& node : options_.hosts)
+            merge_.expect(node.name);
+    }
+
+    std::optional<int> run();
+
+  private:
+    const std::string& name(size_t host) const { return options_.hosts[host].name; }
+    void take(size_t host, SnapshotFrame frame);
+    void take_error(size_t host, const std::string& line) const;
+    void tell_losses();
+    void tell_clocks() const;
+    bool compile();
+    bool compile_merged(const std::string& release);
+    bool compile_for(const std::vector<size_t>& group);
+    void push();
+    void run_all();
+    void print(size_t host, const std::string& text);
+    void print_in_order();
+    void add_taken(size_t host, const GlobalsFrame& frame);
+    void replace_others();
+    void run_timers();
+    void report(const Status& status);
+    bool finish();
+
+    Invocation& invocation_;
+    const Options& options_;
+    hosts::FanOut fan_out_;
+    hosts::PrintedOrder order_;
+    fleet::Merge merge_;
+    std::vector<bool> told_; // of its end
+    std::vector<SharedBytes> modules_{options_.hosts.size()};
+    FileDescriptor file_;
+    std::optional<Writer> writer_;
+    // The part that runs here; the script's library has to live as long as its program.
+    std::unique_ptr<Invocation> here_;
+    std::optional<GeneratedScript> part_;
+    std::vector<std::string> unread_by_host_; // globals that are printed for each host
+    std::unique_ptr<MergedScript> merged_;
+    std::set<std::string> failures_; // to merge, which were reported
+    // The names of the globals that each host has described.
+    std::vector<std::vector<std::string>> names_{options_.hosts.size()};
+    bool started_ = false;
+    bool over_ = false; // the part that runs here has called exit()
+};
+
+void HostsRun::take(size_t host, SnapshotFrame frame) {
+    const auto here = [&](uint64_t realtime_ns) {
+        return static_cast<int64_t>(realtime_ns) - fan_out_.host(host).clock().ns;
+    };
+    if (auto* printed = std::get_if<PrintedFrame>(&frame)) {
+        order_.take(host, here(printed->realtime_ns), std::move(printed->text), Clock::now());
+        return;
+    }
+    if (const auto* description = std::get_if<DescriptionFrame>(&frame)) {
+        names_[host].clear();
+        for (const ModuleMeta::Global& global : description->globals)
+            names_[host].push_back(global.name);
+    }
+    if (const auto* globals = std::get_if<GlobalsFrame>(&frame)) {
+        order_.reach(host, here(globals->realtime_ns), Clock::now());
+        add_taken(host, *globals);
+    } else if (const auto* message = std::get_if<MessageFrame>(&frame);
+               message && (message->is_error || options_.warnings))
+        tell(name(host), (message->is_error ? "error: " : "warning: ") + message->text +
+                             (message->place.empty() ? "" : " near " + message->place));
+    merge_.take(name(host), std::move(frame));
+}
+
+// What a host says is shown as the reason if it fails.
+void HostsRun::take_error(size_t host, const std::string& line) const {
+    if (options_.verbose() > 0)
+        tell(name(host), line);
+}
+
+// Tells of each host that is lost, when that is noticed.
+void HostsRun::tell_losses() {
+    for (size_t i = 0; i < fan_out_.size(); i++) {
+        if (told_[i] || fan_out_.host(i).stage() != Stage::Ended)
+            continue;
+        told_[i] = true;
+        order_.end(i);
+        const auto& failure = fan_out_.host(i).failure();
+        if (failure)
+            tell(name(i), *failure);
+        merge_.end(name(i), failure.value_or(""));
+    }
+}
+
+void HostsRun::tell_clocks() const {
+    for (size_t i = 0; i < fan_out_.size(); i++) {
+        const hosts::ClockOffset& clock = fan_out_.host(i).clock();
+        const bool notable = std::abs(clock.ns) > clock.error_ns + notable_offset_ns;
+        if (fan_out_.host(i).stage() != Stage::Known || (!notable && options_.verbose() == 0))
+            continue;
+        tell(name(i), "its clock is " + milliseconds(std::abs(clock.ns)) +
+                          (clock.ns < 0 ? " behind" : " ahead of") + " this machine's (within " +
+                          milliseconds(clock.error_ns) + ")");
+    }
+}
+
+// Compiles for the kernel of these hosts. Returns false if the script has errors.
+bool HostsRun::compile_for(const std::vector<size_t>& group) {
+    const hosts::HostFacts& facts = fan_out_.host(group.front()).facts();
+    const auto refuse = [&](const std::string& why) {
+        for (const size_t host : group)
+            fan_out_.host(host).give_up(why);
+    };
+    utsname here{};
+    uname(&here);
+    if (facts.machine != here.machine) {
+        refuse("it is a machine of another kind: " + facts.machine);
+        return true;
+    }
+    auto files = find_kernel(facts.release);
+    if (!files || files->release != facts.release) {
+        refuse("the files of its kernel " + facts.release +
+               " are not on this machine (apt-get install linux-headers-" + facts.release + ")");
+        return true;
+    }
+    Options options = options_;
+    options.hosts.clear();
+    options.kernel = facts.release;
+    options.last_pass = 4;
+    options.side = SemanticsOptions::Side::Hosts;
+    options.shown_every_ms = snapshot_ms;
+    options.shown_whole = true;
+    options.output_requests.clear();
+    Invocation invocation(std::move(options));
+    const auto module = make_module(invocation);
+    invocation.show_diagnostics();
+    if (!module) {
+        refuse("the script cannot be compiled for its kernel " + facts.release);
+        return false;
+    }
+    auto bytes = read_file(module->module_path);
+    auto built = read_module_file(module->module_path);
+    std::error_code ignored;
+    std::filesystem::remove(module->module_path, ignored);
+    if (!bytes || !built) {
+        refuse(bytes ? built.failure().message : bytes.failure().message);
+        return true;
+    }
+    if (!facts.build_id.empty() && !built->meta.build_id.empty() &&
+        facts.build_id != built->meta.build_id) {
+        refuse("its kernel is another build of " + facts.release + " (build-id " + facts.build_id +
+               ") than the files on this machine (" + built->meta.build_id + ")");
+        return true;
+    }
+    const auto shared = std::make_shared<const std::string>(std::move(*bytes));
+    for (const size_t host : group)
+        modules_[host] = shared;
+    return true;
+}
+
+// Compiles the part of the script that runs here. Returns false if it has errors.
+bool HostsRun::compile_merged(const std::string& release) {
+    Options options = options_;
+    options.hosts.clear();
+    options.kernel = release;
+    options.last_pass = 3;
+    options.side = SemanticsOptions::Side::Controller;
+    options.user_space = true;
+    options.warnings = false; // the part for the hosts has them
+    options.output_requests.clear();
+    here_ = std::make_unique<Invocation>(std::move(options));
+    auto analyzed = analyze_script(*here_);
+    if (!analyzed)
+        return false;
+    unread_by_host_ = analyzed->program.unread_by_host;
+    if (options_.explain)
+        for (const std::string& line : analyzed->program.placements)
+            fprintf(stderr, "%s\n", line.c_str());
+    if (analyzed->program.probes.empty())
+        return true;
+    part_ = generate_object(*here_, std::move(*analyzed));
+    if (!part_)
+        return false;
+    SessionOptions session;
+    session.warnings = options_.warnings;
+    auto merged = MergedScript::link(part_->object.object, part_->object.meta,
+                                     buffer_bytes(part_->script.script.settings.limits),
+                                     part_->script.script.program.globals, session, *writer_);
+    if (!merged) {
+        invocation_.fail(DiagnosticKind::SessionFailed, merged.failure());
+        return false;
+    }
+    merged_ = std::move(*merged);
+    return true;
+}
+
+// Once for each distinct kernel. Returns false if nothing can run.
+bool HostsRun::compile() {
+    std::map<std::pair<std::string, std::string>, std::vector<size_t>> kernels;
+    for (size_t i = 0; i < fan_out_.size(); i++)
+        if (fan_out_.host(i).stage() == Stage::Known) {
+            const hosts::HostFacts& facts = fan_out_.host(i).facts();
+            kernels[{facts.release + " " + facts.machine, facts.build_id}].push_back(i);
+        }
+    if (kernels.empty() ||
+        !compile_merged(fan_out_.host(kernels.begin()->second.front()).facts().release))
+        return false;
+    for (const auto& [kernel, group] : kernels)
+        if (!compile_for(group))
+            return false;
+    return std::ranges::any_of(modules_, [](const SharedBytes& module) { return !!module; });
+}
+
+void HostsRun::push() {
+    const auto djrun = read_file(invocation_.places.djrun);
+    const std::string sum = djrun ? hosts::cksum(*djrun) : "";
+    const SharedBytes shared = djrun ? std::make_shared<const std::string>(*djrun) : nullptr;
+    for (size_t i = 0; i < fan_out_.size(); i++) {
+        Connection& host = fan_out_.host(i);
+        if (host.stage() != Stage::Known || !modules_[i])
+            continue;
+        const bool has_it = host.facts().has_own_djrun || (djrun && host.facts().djrun == sum);
+        if (!has_it && !djrun)
+            host.give_up("it has no djrun, and this machine has none for it: " +
+                         djrun.failure().message);
+        else
+            host.push(modules_[i], has_it ? nullptr : shared, Clock::now());
+    }
+    modules_.clear();
+    fan_out_.wait_for(Stage::Ready);
+}
+
+void HostsRun::print(size_t host, const std::string& text) {
+    writer_->append(name(host) + ": " + text);
+    if (!text.ends_with('\n'))
+        writer_->append("\n");
+}
+
+void HostsRun::print_in_order() {
+    order_.pass(Clock::now(),
+                [this](size_t host, int64_t, const std::string& text) { print(host, text); });
+}
+
+// A failure to merge concerns every later snapshot, too.
+void HostsRun::report(const Status& status) {
+    if (!status && failures_.insert(status.failure().message).second)
+        invocation_.fail(DiagnosticKind::SessionFailed, status.failure());
+}
+
+// What a snapshot took from a host is added to what all have counted.
+void HostsRun::add_taken(size_t host, const GlobalsFrame& frame) {
+    if (!merged_)
+        return;
+    for (const auto& global : part_->script.script.program.globals) {
+        if (!global->is_shared || !global->is_taken)
+            continue;
+        for (const GlobalValues& values : frame.globals)
+            if (values.index < names_[host].size() && names_[host][values.index] == global->name)
+                report(merged_->add(global->name, values.elements));
+    }
+}
+
+// Globals that are only read here: what all hosts have counted since they began.
+void HostsRun::replace_others() {
+    const auto& globals = part_->script.script.program.globals;
+    for (const fleet::MergedGlobal& each : merge_.globals())
+        if (std::ranges::any_of(globals, [&](const auto& global) {
+                return global->is_shared && !global->is_taken &&
+                       global->name == each.description.name;
+            }))
+            report(merged_->replace(each.description.name, each.elements));
+}
+
+void HostsRun::run_timers() {
+    if (!merged_ || over_)
+        return;
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (merged_->next_timer() <= uint64_t{1'000'000'000} * static_cast<uint64_t>(now.tv_sec) +
+                                     static_cast<uint64_t>(now.tv_nsec)) {
+        replace_others();
+        merged_->turn();
+    }
+    over_ = merged_->exit_requested();
+}
+
+// Loads the module everywhere, starts it when all have it, and reads until it ends.
+void HostsRun::run_all() {
+    for (size_t i = 0; i < fan_out_.size(); i++)
+        if (fan_out_.host(i).stage() == Stage::Ready)
+            fan_out_.host(i).load("host=" + name(i), Clock::now());
+    fan_out_.wait_for(Stage::Loaded);
+    tell_losses();
+    if (StopSignals::stop_requested())
+        return;
+    size_t running = 0;
+    for (size_t i = 0; i < fan_out_.size(); i++) {
+        if (fan_out_.host(i).stage() != Stage::Loaded)
+            continue;
+        fan_out_.host(i).go(Clock::now());
+        order_.begin(i, Clock::now());
+        running++;
+    }
+    if (running)
+        show_progress("running on " + std::to_string(running) + " of " +
+                      std::to_string(fan_out_.size()) + " hosts");
+    else
+        return;
+    started_ = true;
+    if (merged_)
+        merged_->begin();
+    const auto began = Clock::now();
+    const auto limit = std::chrono::milliseconds(static_cast<int64_t>(options_.seconds * 1e3));
+    while (fan_out_.is_anyone_before(Stage::Ended) && !StopSignals::stop_requested() &&
+           !writer_->error() && !over_) {
+        auto wait = longest_wait;
+        if (limit.count()) {
+            const auto left =
+                limit - std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began);
+            if (left.count() <= 0)
+                return;
+            wait = std::min(wait, left);
+        }
+        fan_out_.serve(wait);
+        tell_losses();
+        print_in_order();
+        run_timers();
+        writer_->flush();
+    }
+}
+
+// Prints what is left, and what is missing. Returns whether nothing is.
+bool HostsRun::finish() {
+    bool failed = false;
+    order_.pass_all([this](size_t host, int64_t, const std::string& text) { print(host, text); });
+    if (merged_ && started_) {
+        replace_others();
+        const SessionOutcome outcome = merged_->finish();
+        failed = outcome.status != 0;
+    }
+    auto globals = merge_.globals();
+    std::erase_if(globals, [this](const fleet::MergedGlobal& each) {
+        return std::ranges::find(unread_by_host_, each.description.name) == unread_by_host_.end();
+    });
+    writer_->append(text_of(globals));
+    writer_->flush();
+    const auto missing = merge_.missing();
+    for (const fleet::Missing& each : missing)
+        invocation_.diagnostics.report(DiagnosticKind::HostMissing, {}, {each.host, each.what});
+    return missing.empty() && !failed && failures_.empty();
+}
+
+std::optional<int> HostsRun::run() {
+    // An error in the script needs no host to be found.
+    {
+        Options options = options_;
+        options.hosts.clear();
+        options.last_pass = 1;
+        options.warnings = false;
+        Invocation first(std::move(options));
+        if (!parse_script(first))
+            return std::nullopt;
+    }
+    auto file = open_output(options_.output_file);
+    if (!file) {
+        invocation_.fail(DiagnosticKind::WorkFiles, file.failure());
+        return std::nullopt;
+    }
+    file_ = std::move(*file);
+    writer_.emplace(file_ ? file_.get() : STDOUT_FILENO,
+                    file_ ? options_.output_file : "the output");
+    allow_many_files();
+    {
+        const StopSignals signals;
+        fan_out_.call();
+        tell_losses();
+        tell_clocks();
+        if (!StopSignals::stop_requested() && compile()) {
+            tell_losses();
+            push();
+            tell_losses();
+            if (!StopSignals::stop_requested())
+                run_all();
+        }
+        fan_out_.stop();
+    }
+    {
+        // Another Ctrl-C does not wait for the hosts: they clean up by themselves.
+        const StopSignals signals;
+        while (fan_out_.is_anyone_before(Stage::Ended) && !StopSignals::stop_requested()) {
+            fan_out_.serve(longest_wait);
+            print_in_order();
+        }
+    }
+    for (size_t i = 0; i < fan_out_.size(); i++)
+        fan_out_.host(i).give_up("it was not waited for");
+    tell_losses();
+    return finish() ? 0 : 1;
+}
+
+} // namespace
+
+std::optional<int> run_on_hosts(Invocation& invocation) {
+    return HostsRun(invocation).run();
+}
+
+} // namespace djstap::driver

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fake_hosts.h"
+#include "hosts/fan_out.h"
+
+#include <csignal>
+#include <map>
+#include <thread>
+
+namespace djstap::hosts {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class FanOutTest : public testing::Test {
+  protected:
+    void SetUp() override { signal(SIGPIPE, SIG_IGN); }
+
+    FanOut& open(const std::string& set, milliseconds patience = seconds(60)) {
+        fan_out_ = std::make_unique<FanOut>(
+            *parse_node_set(set), FanOutOptions{hosts_.shell(), patience, 4},
+            FanOut::Events{[this](size_t host, SnapshotFrame frame) {
+                               auto& kinds = frames_[fan_out_->host(host).node().name];
+                               if (const auto* printed = std::get_if<PrintedFrame>(&frame))
+                                   kinds += printed->text;
+                               else
+                                   kinds += "DGPME"[frame.index()];
+                           },
+                           [this](size_t, const std::string& line) { errors_ += line + "\n"; },
+                           [](size_t) { return true; }, [this] { return stop_; }});
+        return *fan_out_;
+    }
+    // Up to the moment at which all wait to be started.
+    void load() {
+        FanOut& all = *fan_out_;
+        all.call();
+        const auto module = std::make_shared<const std::string>(300'000, 'm');
+        for (size_t i = 0; i < all.size(); i++)
+            if (all.host(i).stage() == Stage::Known)
+                all.host(i).push(module, nullptr, FanOut::Clock::now());
+        all.wait_for(Stage::Ready);
+        for (size_t i = 0; i < all.size(); i++)
+            if (all.host(i).stage() == Stage::Ready)
+                all.host(i).load("host=" + all.host(i).node().name, FanOut::Clock::now());
+        all.wait_for(Stage::Loaded);
+    }
+    void go() {
+        for (size_t i = 0; i < fan_out_->size(); i++)
+            if (fan_out_->host(i).stage() == Stage::Loaded)
+                fan_out_->host(i).go(FanOut::Clock::now());
+    }
+    void finish() {
+        fan_out_->stop();
+        fan_out_->wait_for(Stage::Ended);
+    }
+    void record(const std::string& host) {
+        hosts_.record(host, {DescriptionFrame{}}, {PrintedFrame{1, "hello"}, GlobalsFrame{}},
+                      {GlobalsFrame{}, EndFrame{}});
+    }
+    std::string failure(size_t host) const { return fan_out_->host(host).failure().value_or(""); }
+    void wait_until_nothing_is_left() const {
+        while (!hosts_.leftovers().empty())
+            std::this_thread::sleep_for(milliseconds(10));
+    }
+
+    FakeHosts hosts_;
+    std::map<std::string, std::string> frames_; // letters, and what was printed
+    std::string errors_;
+    bool stop_ = false;
+    std::unique_ptr<FanOut> fan_out_;
+};
+
+TEST_F(FanOutTest, RunsOnAllHostsFromTheirFactsToTheirEnd) {
+    for (int i = 1; i <= 9; i++)
+        record("web" + std::to_string(i));
+    open("web[1-9]");
+    load();
+    for (size_t i = 0; i < 9; i++) {
+        const Connection& host = fan_out_->host(i);
+        ASSERT_EQ(host.stage(), Stage::Loaded) << failure(i);
+        EXPECT_FALSE(host.facts().release.empty());
+        EXPECT_FALSE(host.facts().machine.empty());
+        EXPECT_TRUE(host.facts().has_own_djrun);
+        // The clock is the same one.
+        EXPECT_LE(std::abs(host.clock().ns), host.clock().error_ns);
+        EXPECT_EQ(frames_[host.node().name], "D"); // nothing runs before all are ready
+    }
+    EXPECT_EQ(hosts_.leftovers().size(), 9u);
+    go();
+    while (std::ranges::any_of(frames_, [](const auto& each) { return each.second.size() < 7; }))
+        fan_out_->serve(milliseconds(10));
+    finish();
+    for (size_t i = 0; i < 9; i++) {
+        EXPECT_EQ(failure(i), "");
+        EXPECT_EQ(frames_[fan_out_->host(i).node().name], "DhelloGGE");
+    }
+    EXPECT_TRUE(hosts_.leftovers().empty());
+}
+
+TEST_F(FanOutTest, PushesFilesThatArriveUnchanged) {
+    record("web1");
+    hosts_.write("web1.djrun", "cp \"$3\" \"$PLAYED/module\"\n");
+    open("web1");
+    load();
+    EXPECT_EQ(*read_file(hosts_.file("module")), std::string(300'000, 'm'));
+    finish();
+}
+
+TEST_F(FanOutTest, AHostThatEndsByItselfHasNotFailed) {
+    record("web1");
+    hosts_.write("web1.ends", "");
+    open("web1");
+    load();
+    go();
+    fan_out_->wait_for(Stage::Ended);
+    EXPECT_EQ(failure(0), "");
+    EXPECT_EQ(frames_["web1"], "DhelloGGE");
+    EXPECT_TRUE(hosts_.leftovers().empty());
+}
+
+TEST_F(FanOutTest, NamesWhyAHostCannotBeReached) {
+    record("web1");
+    hosts_.write("web2.login", "echo 'ssh: connect to host web2: No route to host' >&2; exit 255");
+    open("web[1-2]");
+    load();
+    EXPECT_EQ(fan_out_->host(0).stage(), Stage::Loaded);
+    EXPECT_EQ(failure(1), "there is no connection: ssh: connect to host web2: No route to host");
+    finish();
+    EXPECT_EQ(failure(0), "");
+}
+
+TEST_F(FanOutTest, IgnoresWhatALoginPrints) {
+    record("web1");
+    hosts_.write("web1.login", "echo 'Welcome! release 4711'; echo facts");
+    open("web1");
+    load();
+    EXPECT_EQ(fan_out_->host(0).stage(), Stage::Loaded) << failure(0);
+    EXPECT_NE(fan_out_->host(0).facts().release, "4711");
+    finish();
+}
+
+TEST_F(FanOutTest, GivesUpWhatAnswersSomethingElse) {
+    record("web1");
+    hosts_.write("web1.login", "while :; do echo xxxxxxxxxxxxxxxxxxxxxxxx; done | tr -d '\\n'");
+    open("web1");
+    load();
+    EXPECT_EQ(failure(0), "it answers something else than djstap's commands");
+}
+
+TEST_F(FanOutTest, GivesUpAHostThatMakesNoProgress) {
+    record("web1");
+    record("web2");
+    hosts_.write("web1.login", "sleep 1000");
+    open("web[1-2]", milliseconds(1500));
+    fan_out_->call();
+    EXPECT_EQ(failure(0), "it does not answer for 1 seconds");
+    EXPECT_EQ(fan_out_->host(1).stage(), Stage::Known) << failure(1);
+    finish();
+}
+
+TEST_F(FanOutTest, NamesAHostThatDiesInTheMiddle) {
+    record("web1");
+    const std::string frame = FakeHosts::bytes_of({PrintedFrame{1, "cut"}});
+    hosts_.write("web1.running", FakeHosts::bytes_of({GlobalsFrame{}}) + frame.substr(0, 5));
+    hosts_.write("web1.stopped", "");
+    hosts_.write("web1.ends", "");
+    // Also what would tell of the end is gone.
+    hosts_.write("web1.djrun", "trap 'kill -9 $PPID' EXIT\n");
+    open("web1");
+    load();
+    go();
+    fan_out_->wait_for(Stage::Ended);
+    EXPECT_EQ(frames_["web1"], "DG");
+    EXPECT_EQ(failure(0), "the connection broke off in the middle of a snapshot");
+}
+
+TEST_F(FanOutTest, NamesGarbage) {
+    for (const std::string& garbage : {std::string(64, '\xff'), std::string("\x05hello world"),
+                                       std::string("\0nonsense\n", 10)}) {
+        record("web1");
+        hosts_.write("web1.running", garbage);
+        open("web1");
+        load();
+        go();
+        fan_out_->wait_for(Stage::Ended);
+        EXPECT_FALSE(failure(0).empty());
+        fan_out_.reset();
+        wait_until_nothing_is_left();
+    }
+}
+
+TEST_F(FanOutTest, TellsWhatDjrunSaysWhenItFails) {
+    record("web1");
+    hosts_.write("web1.djrun", "echo 'djrun: this kernel does not fit' >&2; exit 1\n");
+    open("web1");
+    load();
+    fan_out_->wait_for(Stage::Ended);
+    EXPECT_EQ(failure(0), "djrun ended with exit status 1: djrun: this kernel does not fit");
+    EXPECT_EQ(errors_, "djrun: this kernel does not fit\n");
+    EXPECT_TRUE(hosts_.leftovers().empty());
+}
+
+// However the controller ends, hosts clean up by themselves.
+TEST_F(FanOutTest, HostsCleanUpWhenTheControllerIsGone) {
+    record("web1");
+    record("web2");
+    open("web[1-2]");
+    load();
+    fan_out_->host(0).go(FanOut::Clock::now());
+    fan_out_->serve(milliseconds(10));
+    EXPECT_EQ(hosts_.leftovers().size(), 2u);
+    fan_out_.reset(); // kills what reaches the hosts
+    wait_until_nothing_is_left();
+}
+
+TEST_F(FanOutTest, ARequestToStopEndsEveryWait) {
+    record("web1");
+    hosts_.write("web1.login", "sleep 1000");
+    open("web1");
+    stop_ = true;
+    fan_out_->call();
+    EXPECT_LT(fan_out_->host(0).stage(), Stage::Known);
+    fan_out_->stop();
+    EXPECT_EQ(failure(0), "it was not started");
+}
+
+} // namespace
+} // namespace djstap::hosts

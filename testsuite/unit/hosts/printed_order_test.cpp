@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hosts/printed_order.h"
+
+#include <gtest/gtest.h>
+
+namespace djstap::hosts {
+namespace {
+
+using Clock = PrintedOrder::Clock;
+using std::chrono::seconds;
+
+class Order : public testing::Test {
+  protected:
+    std::string passed() {
+        std::string text;
+        order_.pass(now_, [&](size_t host, int64_t, const std::string& record) {
+            text += std::to_string(host) + record + " ";
+        });
+        return text;
+    }
+    std::string rest() {
+        std::string text;
+        order_.pass_all([&](size_t host, int64_t, const std::string& record) {
+            text += std::to_string(host) + record + " ";
+        });
+        return text;
+    }
+    void begin(size_t hosts) {
+        for (size_t i = 0; i < hosts; i++)
+            order_.begin(i, now_);
+    }
+
+    Clock::time_point now_{};
+    PrintedOrder order_{3, seconds(3)};
+};
+
+TEST_F(Order, WaitsUntilNoHostCanHaveAnEarlierRecord) {
+    begin(2);
+    order_.take(0, 10, "a", now_);
+    order_.take(0, 30, "c", now_);
+    EXPECT_EQ(passed(), "");
+    order_.take(1, 20, "b", now_);
+    EXPECT_EQ(passed(), "0a 1b ");
+    order_.reach(1, 40, now_);
+    EXPECT_EQ(passed(), "0c ");
+}
+
+TEST_F(Order, GoesByHostsAtTheSameTime) {
+    begin(2);
+    order_.take(1, 10, "b", now_);
+    order_.take(0, 10, "a", now_);
+    order_.take(0, 10, "a", now_);
+    EXPECT_EQ(passed(), "0a 0a 1b ");
+}
+
+TEST_F(Order, DoesNotWaitForHostsThatHaveEndedOrNotBegun) {
+    begin(2);
+    order_.take(0, 10, "a", now_);
+    EXPECT_EQ(passed(), "");
+    order_.end(1);
+    EXPECT_EQ(passed(), "0a ");
+}
+
+TEST_F(Order, DoesNotWaitLongForASilentHost) {
+    begin(2);
+    order_.take(0, 10, "a", now_);
+    now_ += seconds(2);
+    EXPECT_EQ(passed(), "");
+    now_ += seconds(2);
+    order_.take(0, 20, "b", now_);
+    EXPECT_EQ(passed(), "0a 0b ");
+    // What it has to say then is late, but not lost.
+    order_.take(1, 5, "late", now_);
+    order_.reach(0, 50, now_);
+    order_.reach(1, 50, now_);
+    EXPECT_EQ(passed(), "1late ");
+}
+
+TEST_F(Order, KeepsTheOrderOfAHostWhoseClockWasSetBack) {
+    begin(1);
+    order_.take(0, 100, "a", now_);
+    order_.take(0, 50, "b", now_);
+    EXPECT_EQ(passed(), "0a 0b ");
+}
+
+TEST_F(Order, PassesOnEverythingAtTheEnd) {
+    begin(3);
+    order_.take(2, 30, "c", now_);
+    order_.take(0, 10, "a", now_);
+    order_.take(1, 20, "b", now_);
+    EXPECT_EQ(rest(), "0a 1b 2c ");
+    EXPECT_EQ(rest(), "");
+}
+
+TEST_F(Order, CountsWhatWaits) {
+    begin(2);
+    order_.take(0, 10, "four", now_);
+    order_.take(0, 20, "more", now_);
+    EXPECT_EQ(order_.waiting(0), 8u);
+    order_.reach(1, 10, now_);
+    passed();
+    EXPECT_EQ(order_.waiting(0), 4u);
+    EXPECT_EQ(order_.waiting(1), 0u);
+}
+
+} // namespace
+} // namespace djstap::hosts
