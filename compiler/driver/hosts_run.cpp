@@ -115,6 +115,7 @@ class HostsRun {
     std::set<std::string> failures_; // to merge, which were reported
     // The names of the globals that each host has described.
     std::vector<std::vector<std::string>> names_{options_.hosts.size()};
+    bool is_faulty_ = false; // the script has errors
     bool started_ = false;
     bool over_ = false; // the part that runs here has called exit()
 };
@@ -151,7 +152,10 @@ void HostsRun::take_error(size_t host, const std::string& line) const {
 // Tells of each host that is lost, when that is noticed.
 void HostsRun::tell_losses() {
     for (size_t i = 0; i < fan_out_.size(); i++) {
-        if (told_[i] || fan_out_.host(i).stage() != Stage::Ended)
+        const Stage stage = fan_out_.host(i).stage();
+        if (stage == Stage::Leaving)
+            order_.end(i);
+        if (told_[i] || stage != Stage::Ended)
             continue;
         told_[i] = true;
         order_.end(i);
@@ -272,13 +276,17 @@ bool HostsRun::compile() {
             const hosts::HostFacts& facts = fan_out_.host(i).facts();
             kernels[{facts.release + " " + facts.machine, facts.build_id}].push_back(i);
         }
-    if (kernels.empty() ||
-        !compile_merged(fan_out_.host(kernels.begin()->second.front()).facts().release))
+    if (kernels.empty())
         return false;
+    is_faulty_ = !compile_merged(fan_out_.host(kernels.begin()->second.front()).facts().release);
+    if (is_faulty_)
+        return false;
+    bool is_faulty = false;
     for (const auto& [kernel, group] : kernels)
-        if (!compile_for(group))
-            return false;
-    return std::ranges::any_of(modules_, [](const SharedBytes& module) { return !!module; });
+        is_faulty |= !compile_for(group);
+    const bool any = std::ranges::any_of(modules_, [](const auto& module) { return !!module; });
+    is_faulty_ = is_faulty && !any;
+    return any;
 }
 
 void HostsRun::push() {
@@ -454,6 +462,8 @@ std::optional<int> HostsRun::run() {
         }
         fan_out_.stop();
     }
+    if (is_faulty_)
+        return std::nullopt; // the hosts clean up
     {
         // Another Ctrl-C does not wait for the hosts: they clean up by themselves.
         const StopSignals signals;

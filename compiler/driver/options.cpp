@@ -296,7 +296,8 @@ std::optional<Failure> OptionChecks::check() {
         if (option->count() == 0)
             continue;
         std::string name = option->get_name().substr(0, option->get_name().find(','));
-        return bad(name + ": " + what->what + " is not supported yet");
+        return bad(name + ": " + what->what + " is not supported yet",
+                   name == "--remote" ? "--hosts runs it on other machines" : "");
     }
     for (auto failure : {check_script(), check_verbosity(), check_names(), check_outputs(),
                          check_event_fields()}) {
