@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/hosts_run.h"
 
+#include "driver/hosts_part.h"
 #include "driver/passes.h"
 #include "fleet/merge.h"
 #include "hosts/fan_out.h"
 #include "hosts/printed_order.h"
-#include "inprocess/merged_script.h"
 #include "session/module_file.h"
 #include "session/signals.h"
 #include "session/writer.h"
@@ -14,10 +14,8 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -86,16 +84,11 @@ class HostsRun {
     void tell_losses();
     void tell_clocks() const;
     bool compile();
-    bool compile_merged(const std::string& release);
     bool compile_for(const std::vector<size_t>& group);
     void push();
     void run_all();
     void print(size_t host, const std::string& text);
     void print_in_order();
-    void add_taken(size_t host, const GlobalsFrame& frame);
-    void replace_others();
-    void run_timers();
-    void report(const Status& status);
     bool finish();
 
     Invocation& invocation_;
@@ -107,17 +100,10 @@ class HostsRun {
     std::vector<SharedBytes> modules_{options_.hosts.size()};
     FileDescriptor file_;
     std::optional<Writer> writer_;
-    // The part that runs here; the script's library has to live as long as its program.
-    std::unique_ptr<Invocation> here_;
-    std::optional<GeneratedScript> part_;
-    std::vector<std::string> unread_by_host_; // globals that are printed for each host
-    std::unique_ptr<MergedScript> merged_;
-    std::set<std::string> failures_; // to merge, which were reported
+    HostsPart part_{invocation_};
     // The names of the globals that each host has described.
     std::vector<std::vector<std::string>> names_{options_.hosts.size()};
     bool is_faulty_ = false; // the script has errors
-    bool started_ = false;
-    bool over_ = false; // the part that runs here has called exit()
 };
 
 void HostsRun::take(size_t host, SnapshotFrame frame) {
@@ -135,7 +121,7 @@ void HostsRun::take(size_t host, SnapshotFrame frame) {
     }
     if (const auto* globals = std::get_if<GlobalsFrame>(&frame)) {
         order_.reach(host, here(globals->realtime_ns), Clock::now());
-        add_taken(host, *globals);
+        part_.add_taken(names_[host], *globals);
     } else if (const auto* message = std::get_if<MessageFrame>(&frame);
                message && (message->is_error || options_.warnings))
         tell(name(host), (message->is_error ? "error: " : "warning: ") + message->text +
@@ -232,42 +218,6 @@ bool HostsRun::compile_for(const std::vector<size_t>& group) {
     return true;
 }
 
-// Compiles the part of the script that runs here. Returns false if it has errors.
-bool HostsRun::compile_merged(const std::string& release) {
-    Options options = options_;
-    options.hosts.clear();
-    options.kernel = release;
-    options.last_pass = 3;
-    options.side = SemanticsOptions::Side::Controller;
-    options.user_space = true;
-    options.warnings = false; // the part for the hosts has them
-    options.output_requests.clear();
-    here_ = std::make_unique<Invocation>(std::move(options));
-    auto analyzed = analyze_script(*here_);
-    if (!analyzed)
-        return false;
-    unread_by_host_ = analyzed->program.unread_by_host;
-    if (options_.explain)
-        for (const std::string& line : analyzed->program.placements)
-            fprintf(stderr, "%s\n", line.c_str());
-    if (analyzed->program.probes.empty())
-        return true;
-    part_ = generate_object(*here_, std::move(*analyzed));
-    if (!part_)
-        return false;
-    SessionOptions session;
-    session.warnings = options_.warnings;
-    auto merged = MergedScript::link(part_->object.object, part_->object.meta,
-                                     buffer_bytes(part_->script.script.settings.limits),
-                                     part_->script.script.program.globals, session, *writer_);
-    if (!merged) {
-        invocation_.fail(DiagnosticKind::SessionFailed, merged.failure());
-        return false;
-    }
-    merged_ = std::move(*merged);
-    return true;
-}
-
 // Once for each distinct kernel. Returns false if nothing can run.
 bool HostsRun::compile() {
     std::map<std::pair<std::string, std::string>, std::vector<size_t>> kernels;
@@ -278,7 +228,8 @@ bool HostsRun::compile() {
         }
     if (kernels.empty())
         return false;
-    is_faulty_ = !compile_merged(fan_out_.host(kernels.begin()->second.front()).facts().release);
+    is_faulty_ =
+        !part_.compile(fan_out_.host(kernels.begin()->second.front()).facts().release, *writer_);
     if (is_faulty_)
         return false;
     bool is_faulty = false;
@@ -319,49 +270,6 @@ void HostsRun::print_in_order() {
                 [this](size_t host, int64_t, const std::string& text) { print(host, text); });
 }
 
-// A failure to merge concerns every later snapshot, too.
-void HostsRun::report(const Status& status) {
-    if (!status && failures_.insert(status.failure().message).second)
-        invocation_.fail(DiagnosticKind::SessionFailed, status.failure());
-}
-
-// What a snapshot took from a host is added to what all have counted.
-void HostsRun::add_taken(size_t host, const GlobalsFrame& frame) {
-    if (!merged_)
-        return;
-    for (const auto& global : part_->script.script.program.globals) {
-        if (!global->is_shared || !global->is_taken)
-            continue;
-        for (const GlobalValues& values : frame.globals)
-            if (values.index < names_[host].size() && names_[host][values.index] == global->name)
-                report(merged_->add(global->name, values.elements));
-    }
-}
-
-// Globals that are only read here: what all hosts have counted since they began.
-void HostsRun::replace_others() {
-    const auto& globals = part_->script.script.program.globals;
-    for (const fleet::MergedGlobal& each : merge_.globals())
-        if (std::ranges::any_of(globals, [&](const auto& global) {
-                return global->is_shared && !global->is_taken &&
-                       global->name == each.description.name;
-            }))
-            report(merged_->replace(each.description.name, each.elements));
-}
-
-void HostsRun::run_timers() {
-    if (!merged_ || over_)
-        return;
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (merged_->next_timer() <= uint64_t{1'000'000'000} * static_cast<uint64_t>(now.tv_sec) +
-                                     static_cast<uint64_t>(now.tv_nsec)) {
-        replace_others();
-        merged_->turn();
-    }
-    over_ = merged_->exit_requested();
-}
-
 // Loads the module everywhere, starts it when all have it, and reads until it ends.
 void HostsRun::run_all() {
     for (size_t i = 0; i < fan_out_.size(); i++)
@@ -384,13 +292,11 @@ void HostsRun::run_all() {
                       std::to_string(fan_out_.size()) + " hosts");
     else
         return;
-    started_ = true;
-    if (merged_)
-        merged_->begin();
+    part_.begin();
     const auto began = Clock::now();
     const auto limit = std::chrono::milliseconds(static_cast<int64_t>(options_.seconds * 1e3));
     while (fan_out_.is_anyone_before(Stage::Ended) && !StopSignals::stop_requested() &&
-           !writer_->error() && !over_) {
+           !writer_->error() && !part_.is_over()) {
         auto wait = longest_wait;
         if (limit.count()) {
             const auto left =
@@ -402,30 +308,26 @@ void HostsRun::run_all() {
         fan_out_.serve(wait);
         tell_losses();
         print_in_order();
-        run_timers();
+        part_.run_timers(merge_);
         writer_->flush();
     }
 }
 
 // Prints what is left, and what is missing. Returns whether nothing is.
 bool HostsRun::finish() {
-    bool failed = false;
     order_.pass_all([this](size_t host, int64_t, const std::string& text) { print(host, text); });
-    if (merged_ && started_) {
-        replace_others();
-        const SessionOutcome outcome = merged_->finish();
-        failed = outcome.status != 0;
-    }
+    const bool all_right = part_.finish(merge_);
+    const auto& unread = part_.unread_by_host();
     auto globals = merge_.globals();
-    std::erase_if(globals, [this](const fleet::MergedGlobal& each) {
-        return std::ranges::find(unread_by_host_, each.description.name) == unread_by_host_.end();
+    std::erase_if(globals, [&](const fleet::MergedGlobal& each) {
+        return std::ranges::find(unread, each.description.name) == unread.end();
     });
     writer_->append(text_of(globals));
     writer_->flush();
     const auto missing = merge_.missing();
     for (const fleet::Missing& each : missing)
         invocation_.diagnostics.report(DiagnosticKind::HostMissing, {}, {each.host, each.what});
-    return missing.empty() && !failed && failures_.empty();
+    return missing.empty() && all_right;
 }
 
 std::optional<int> HostsRun::run() {

@@ -157,16 +157,20 @@ class Placement {
         for (bool changed = true; changed;) {
             changed = false;
             sum_up();
-            for (Placed& placed : probes_) {
-                for (const auto& [global, use] : placed.uses)
-                    if (placed.reason.empty() && !can_share(*global)) {
-                        placed.reason = "the hosts' values of '" + global->name + "' have no sum";
-                        changed = true;
-                    }
-                if (changed)
-                    break;
-            }
+            for (Placed& placed : probes_)
+                if (placed.reason.empty() && !changed) {
+                    placed.reason = reason_of_globals(placed.uses);
+                    changed = !placed.reason.empty();
+                }
         }
+    }
+
+    // In the order of the text, so that both sides give the same reason.
+    std::string reason_of_globals(const GlobalUses& uses) const {
+        for (const auto& global : program_.globals)
+            if (uses.contains(global.get()) && !can_share(*global))
+                return "the hosts' values of '" + global->name + "' have no sum";
+        return "";
     }
 
     void sum_up() {

@@ -2,6 +2,7 @@
 #include "fake_hosts.h"
 #include "hosts/fan_out.h"
 
+#include <algorithm>
 #include <csignal>
 #include <map>
 #include <thread>

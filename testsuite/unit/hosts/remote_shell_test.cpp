@@ -3,6 +3,7 @@
 
 #include "system/process.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace djstap::hosts {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "driver/hosts_part.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <utility>
+
+namespace djstap::driver {
+
+bool HostsPart::compile(const std::string& release, Writer& output) {
+    Options options = invocation_.options;
+    options.hosts.clear();
+    options.kernel = release;
+    options.last_pass = 3;
+    options.side = SemanticsOptions::Side::Controller;
+    options.user_space = true;
+    options.warnings = false; // the part for the hosts has them
+    options.output_requests.clear();
+    here_ = std::make_unique<Invocation>(std::move(options));
+    auto analyzed = analyze_script(*here_);
+    if (!analyzed)
+        return false;
+    unread_by_host_ = analyzed->program.unread_by_host;
+    if (invocation_.options.explain)
+        for (const std::string& line : analyzed->program.placements)
+            fprintf(stderr, "%s\n", line.c_str());
+    if (analyzed->program.probes.empty())
+        return true;
+    script_ = generate_object(*here_, std::move(*analyzed));
+    if (!script_)
+        return false;
+    SessionOptions session;
+    session.warnings = invocation_.options.warnings;
+    const AnalyzedScript& script = script_->script.script;
+    auto merged = MergedScript::link(script_->object.object, script_->object.meta,
+                                     buffer_bytes(script.settings.limits), script.program.globals,
+                                     session, output);
+    if (!merged) {
+        invocation_.fail(DiagnosticKind::SessionFailed, merged.failure());
+        return false;
+    }
+    merged_ = std::move(*merged);
+    return true;
+}
+
+// A failure to merge concerns every later snapshot, too.
+void HostsPart::report(const Status& status) {
+    if (!status && failures_.insert(status.failure().message).second)
+        invocation_.fail(DiagnosticKind::SessionFailed, status.failure());
+}
+
+void HostsPart::begin() {
+    has_begun_ = true;
+    if (merged_)
+        merged_->begin();
+}
+
+void HostsPart::add_taken(const std::vector<std::string>& names, const GlobalsFrame& frame) {
+    if (!merged_)
+        return;
+    for (const auto& global : script_->script.script.program.globals) {
+        if (!global->is_shared || !global->is_taken)
+            continue;
+        for (const GlobalValues& values : frame.globals)
+            if (values.index < names.size() && names[values.index] == global->name)
+                report(merged_->add(global->name, values.elements));
+    }
+}
+
+// Globals that are only read here: what all hosts have counted since they began.
+void HostsPart::replace_others(const fleet::Merge& merge) {
+    const auto& globals = script_->script.script.program.globals;
+    for (const fleet::MergedGlobal& each : merge.globals())
+        if (std::ranges::any_of(globals, [&](const auto& global) {
+                return global->is_shared && !global->is_taken &&
+                       global->name == each.description.name;
+            }))
+            report(merged_->replace(each.description.name, each.elements));
+}
+
+void HostsPart::run_timers(const fleet::Merge& merge) {
+    if (!merged_ || is_over_)
+        return;
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    constexpr uint64_t second_ns = 1'000'000'000;
+    if (merged_->next_timer() <=
+        second_ns * static_cast<uint64_t>(now.tv_sec) + static_cast<uint64_t>(now.tv_nsec)) {
+        replace_others(merge);
+        merged_->turn();
+    }
+    is_over_ = merged_->exit_requested();
+}
+
+bool HostsPart::finish(const fleet::Merge& merge) {
+    if (!merged_ || !has_begun_)
+        return failures_.empty();
+    replace_others(merge);
+    return merged_->finish().status == 0 && failures_.empty();
+}
+
+} // namespace djstap::driver
