@@ -21,8 +21,8 @@ struct djs_kernel_clock djs_kernel_clock = {
 static_assert(sizeof(struct djs_tk_fast) <= sizeof(unreadable),
 	      "handlers read a copy of the clock");
 
-#define AGREEMENTS 8
-#define ATTEMPTS   64
+#define AGREEMENTS     8
+#define CLOCK_ATTEMPTS 64
 
 enum clock { REAL, MONOTONIC };
 
@@ -60,7 +60,7 @@ static bool agree(const struct djs_kernel_clock *clock, enum clock which)
 {
 	u32 agreements = 0, attempt;
 
-	for (attempt = 0; attempt < ATTEMPTS && agreements < AGREEMENTS; attempt++) {
+	for (attempt = 0; attempt < CLOCK_ATTEMPTS && agreements < AGREEMENTS; attempt++) {
 		u64 before = of_kernel(which), ours, after;
 		bool read = of_handlers(clock, which, &ours);
 

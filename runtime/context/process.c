@@ -14,7 +14,7 @@
 #include "include/functions.h"
 
 /* Reads a field of the structure at a kernel address; 0 when it cannot be read. */
-#define FIELD(address, type, field)                                                                \
+#define FIELD_AT(address, type, field)                                                             \
 	({                                                                                         \
 		u64 value_;                                                                        \
 		djs_read_number((u64)(address) + offsetof(type, field),                            \
@@ -46,17 +46,17 @@ DJS_HANDLER_CODE s64 djs_fn_tid(struct djs_ctx *ctx)
 
 DJS_HANDLER_CODE s64 djs_fn_ppid(struct djs_ctx *ctx)
 {
-	return (s32)FIELD(FIELD(task_of(ctx), struct task_struct, real_parent), struct task_struct,
-			  tgid);
+	return (s32)FIELD_AT(FIELD_AT(task_of(ctx), struct task_struct, real_parent),
+			     struct task_struct, tgid);
 }
 
 /* Returns the ID of its process group or session in the initial namespace. */
 static DJS_HANDLER_CODE s64 signal_pid(const struct djs_ctx *ctx, enum pid_type type)
 {
-	u64 signal = FIELD(task_of(ctx), struct task_struct, signal);
-	u64 pid = signal ? FIELD(signal, struct signal_struct, pids[type]) : 0;
+	u64 signal = FIELD_AT(task_of(ctx), struct task_struct, signal);
+	u64 pid = signal ? FIELD_AT(signal, struct signal_struct, pids[type]) : 0;
 
-	return pid ? (s32)FIELD(pid, struct pid, numbers[0].nr) : 0;
+	return pid ? (s32)FIELD_AT(pid, struct pid, numbers[0].nr) : 0;
 }
 
 DJS_HANDLER_CODE s64 djs_fn_pgrp(struct djs_ctx *ctx)
@@ -72,7 +72,7 @@ DJS_HANDLER_CODE s64 djs_fn_sid(struct djs_ctx *ctx)
 /* For a task that is not the current one. */
 static DJS_HANDLER_CODE s64 own_credential(const struct djs_ctx *ctx, size_t offset)
 {
-	u64 cred = FIELD(ctx->task, struct task_struct, cred), value;
+	u64 cred = FIELD_AT(ctx->task, struct task_struct, cred), value;
 
 	return cred && djs_read_number(cred + offset, sizeof(u32), &value) ? (s64)value : 0;
 }
@@ -140,7 +140,7 @@ static DJS_HANDLER_CODE void name_of(char *out, u64 task)
 
 DJS_HANDLER_CODE void djs_fn_pexecname(struct djs_ctx *ctx, char *out)
 {
-	name_of(out, FIELD(task_of(ctx), struct task_struct, real_parent));
+	name_of(out, FIELD_AT(task_of(ctx), struct task_struct, real_parent));
 }
 
 DJS_HANDLER_CODE s64 djs_fn_task_current(struct djs_ctx *ctx)

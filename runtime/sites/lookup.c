@@ -29,10 +29,10 @@ struct lookup {
 };
 static struct lookup *current_lookup;
 
-#define BUCKET_AT   48
-#define MAX_BUCKETS 65536u
-#define SHIFTS	    65536u
-#define ATTEMPTS    64
+#define BUCKET_AT	48
+#define MAX_BUCKETS	65536u
+#define SHIFTS		65536u
+#define LOOKUP_ATTEMPTS 64
 
 /* Kernel and modules are in the highest 4 GB: the low half of an address identifies it. */
 static __always_inline u64 key_of(const struct djs_handler *handler, u64 return_address)
@@ -233,7 +233,7 @@ static struct lookup *make_lookup(struct lookup_work *work)
 	u32 slots = roundup_pow_of_two(max(work->count + work->count / 2, 1u));
 	u32 attempt;
 
-	for (attempt = 0; attempt < ATTEMPTS; attempt++) {
+	for (attempt = 0; attempt < LOOKUP_ATTEMPTS; attempt++) {
 		struct lookup *lookup = new_lookup(work->buckets, slots);
 
 		if (!lookup)

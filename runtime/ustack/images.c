@@ -15,9 +15,9 @@
 #include "arch/runtime.h"
 #include "ustack/ustack.h"
 
-#define BUCKET_BITS   10
-#define PATH_KEPT_MAX 512
-#define OTHERS_MOST   1024 /* files that are remembered although they are no images */
+#define IMAGE_BUCKET_BITS 10
+#define PATH_KEPT_MAX	  512
+#define OTHERS_MOST	  1024 /* files that are remembered although they are no images */
 
 /* What tells one file's content from another's. */
 struct identity {
@@ -33,7 +33,7 @@ struct entry {
 	bool is_image;
 };
 
-static struct hlist_head buckets[1 << BUCKET_BITS];
+static struct hlist_head buckets[1 << IMAGE_BUCKET_BITS];
 static DEFINE_MUTEX(images_mutex);     /* of the lists; nothing waits while holding it */
 static struct djs_user_image **images; /* by number */
 static u32 image_count, other_count;
@@ -114,7 +114,7 @@ static bool is_same(const struct identity *a, const struct identity *b)
 /* Under the mutex. */
 static struct entry *find_entry(const struct identity *identity)
 {
-	struct hlist_head *bucket = &buckets[hash_64(identity->inode, BUCKET_BITS)];
+	struct hlist_head *bucket = &buckets[hash_64(identity->inode, IMAGE_BUCKET_BITS)];
 	struct entry *entry;
 
 	hlist_for_each_entry(entry, bucket, link)
@@ -134,7 +134,8 @@ static struct entry *publish(struct entry *entry)
 	other = find_entry(&entry->identity);
 	if (!other && (entry->is_image ? number_image(entry) : other_count < OTHERS_MOST)) {
 		other_count += !entry->is_image;
-		hlist_add_head(&entry->link, &buckets[hash_64(entry->identity.inode, BUCKET_BITS)]);
+		hlist_add_head(&entry->link,
+			       &buckets[hash_64(entry->identity.inode, IMAGE_BUCKET_BITS)]);
 		other = entry;
 	}
 	mutex_unlock(&images_mutex);

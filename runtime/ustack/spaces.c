@@ -15,8 +15,8 @@
 
 #include "ustack/ustack.h"
 
-#define BUCKET_BITS 10
-#define SWEEP_AFTER HZ
+#define SPACE_BUCKET_BITS 10
+#define SWEEP_AFTER	  HZ
 
 struct space {
 	struct hlist_node link;
@@ -25,13 +25,13 @@ struct space {
 	struct space *next_removed;
 };
 
-static struct hlist_head buckets_of_spaces[1 << BUCKET_BITS];
+static struct hlist_head buckets_of_spaces[1 << SPACE_BUCKET_BITS];
 static DEFINE_MUTEX(spaces_mutex);
 static u32 space_count;
 
 static DJS_HANDLER_CODE struct hlist_head *bucket_of(const struct mm_struct *mm)
 {
-	return &buckets_of_spaces[hash_64((unsigned long)mm, BUCKET_BITS)];
+	return &buckets_of_spaces[hash_64((unsigned long)mm, SPACE_BUCKET_BITS)];
 }
 
 static DJS_HANDLER_CODE struct space *find_space(const struct mm_struct *mm)

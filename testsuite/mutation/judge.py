@@ -85,6 +85,7 @@ class Run:
         say(f"seed {self.options.seed}, {self.options.count} changes")
         self.tree.copy()
         self.tree.configure()
+        self.programs = self.programs_asked()
         self.read_sources()
         draw = self.make_draw()
         if self.options.show:
@@ -94,10 +95,9 @@ class Run:
             return 0
         self.note_blocks()
         say("building what is changed")
-        if not self.tree.compile():
+        if not self.tree.compile(self.programs):
             sys.exit(f"mutate: the unchanged sources do not compile: {self.tree.log}")
         self.tests = self.tree.tests()
-        self.programs = self.programs_asked()
         self.objects, self.kits = self.tree.objects(), {} if self.programs else self.tree.kits(self.releases)
         self.judge_all(draw)
         return self.report([self.name_of_results()])
@@ -105,8 +105,14 @@ class Run:
     def programs_asked(self):
         """What is to be built for the tests that are asked: their programs, where --tests leaves programs of unit tests alone;
         otherwise everything."""
-        asked = [name for name in self.tests if re.search(self.options.tests, name)]
-        return asked if self.options.tests and all(name.startswith("unit_") for name in asked) else []
+        if not self.options.tests or any(re.search(self.options.tests, name) for name in self.tree.tests() if not name.startswith("unit_")):
+            return []
+        return [name for name in self.tree.unit_programs() if re.search(self.options.tests, name)]
+
+    def paths_read(self):
+        """Where a few unit tests are asked, only what is drawn from: the others' blocks would have to be compiled, too."""
+        only = tuple(self.options.only)
+        return [path for path in self.paths if path.startswith(only)] if self.programs and only else self.paths
 
     def name_of_results(self):
         """Those of some tests alone tell nothing of what survives the others."""
@@ -121,11 +127,12 @@ class Run:
                 known = pickle.load(file)
         finders = [open(os.path.join(HERE, name), "rb").read() for name in ("mutants.py", "reach.py", "sources.py")]
         wanted = {each: digest(each, self.texts[each], *finders) for each in self.paths}
-        missing = [(self.tree.path, self.tree.build, self.releases[0], each) for each in self.paths if wanted[each] not in known]
+        read = self.paths_read()
+        missing = [(self.tree.path, self.tree.build, self.releases[0], each) for each in read if wanted[each] not in known]
         if missing:
             say(f"reading {len(missing)} sources")
             # What the build makes (the grammar's parser, the agent) is included by some.
-            self.tree.compile()
+            self.tree.compile(self.programs)
             try:
                 with multiprocessing.Pool(os.cpu_count()) as pool:
                     for name, blocks, found, errors in pool.imap_unordered(analyse, missing):
@@ -135,12 +142,13 @@ class Run:
             finally:
                 with open(path, "wb") as file:
                     pickle.dump({key: value for key, value in known.items() if key in wanted.values()}, file)
-        self.files = {each: known[wanted[each]][0] for each in self.paths}
-        self.mutants = {each: known[wanted[each]][1] for each in self.paths}
+        self.files = {each: known[wanted[each]][0] for each in read}
+        self.mutants = {each: known[wanted[each]][1] for each in read}
         possible = {each.key() for found in self.mutants.values() for each in found}
-        for key in sorted(self.equivalent.keys() - possible):
+        unread = tuple(f"{each}:" for each in self.paths if each not in self.files)
+        for key in sorted(each for each in self.equivalent.keys() - possible if not each.startswith(unread)):
             sys.exit(f"mutate: {equivalent.PATH} names a change that nobody can make: {key}")
-        say(f"{sum(map(len, self.mutants.values()))} changes are possible in {len(self.paths)} files, "
+        say(f"{sum(map(len, self.mutants.values()))} changes are possible in {len(read)} files, "
             f"{sum(len(blocks) for _, blocks in self.files.values())} blocks")
 
     def make_draw(self):
@@ -156,11 +164,11 @@ class Run:
         self.noting.copy()
         self.firsts, total = reach.make_tree(self.noting.path, {path: found for path, found in self.files.items()
                                                                 if not path.startswith(tuple(WITHOUT_NOTES))})
-        notes = os.path.join(self.folder, f"reached-{self.state}.jsonl")
+        notes = os.path.join(self.folder, f"reached-{digest(self.state, *self.files) if self.programs else self.state}.jsonl")
         self.reached, self.seconds = {}, {}
         done = set()
         self.noting.configure()
-        if not self.noting.compile():
+        if not self.noting.compile(self.programs):
             sys.exit(f"mutate: the sources with their notes do not compile: {self.noting.log}")
         tests = self.unchanged = self.noting.tests()
         if os.path.exists(notes):

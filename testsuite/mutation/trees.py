@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -83,6 +84,11 @@ class Tree:
         """Do these, or all, compile?"""
         return self.logged(["cmake", "--build", self.build] + (["--target", *targets] if targets else [])).returncode == 0
 
+    def unit_programs(self):
+        """Names of the programs of unit tests, built or not."""
+        targets = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"], check=True, capture_output=True, text=True).stdout
+        return sorted(set(re.findall(r"^(unit_\w+): phony$", targets, re.MULTILINE)))
+
     def logged(self, command):
         with open(self.log, "ab") as log:
             return subprocess.run(command, stdout=log, stderr=log, check=False)
@@ -152,7 +158,7 @@ class Tree:
         for test in known:
             properties = {each["name"]: each["value"] for each in test.get("properties", [])}
             command = test.get("command")
-            if not command or properties.get("DISABLED"):
+            if not command or properties.get("DISABLED") or test["name"].endswith("_NOT_BUILT"):
                 continue
             kernel = "kernel" in properties.get("LABELS", [])
             folder = properties.get("WORKING_DIRECTORY", self.build)
