@@ -7,6 +7,8 @@ language cases that print in user space, those of generated_scripts.py and rando
 
     beside.py --djstap build/release/bin/djstap [TABLE… | SCRIPT.stp…]
     beside.py --djstap build/release/bin/djstap --results     and writes beside/results.md
+    beside.py --djstap build/release/bin/djstap --only-random --random 40 --first 300 --results
+                                                              more random programs, and their row in it
     beside.py --djstap build/release/bin/djstap -e 'probe begin { println(1) exit() }' [-o '-g']
 
 SystemTap's modules are compiled here and run in a guest (package systemtap, or --install); its outputs are kept, see
@@ -76,6 +78,17 @@ def language_case(path):
 
 
 def default_scripts(options):
+    scripts = [] if options.only_random else written_scripts()
+    if options.random:
+        differential = os.path.join(os.path.dirname(os.path.abspath(options.djstap)), "differential")
+        group = f"random programs from seed {options.first}"
+        scripts += [Script(name, text, own, group=group)
+                    for name, text, own in generated_scripts.random_programs(differential, options.random, options.first)]
+        print(group, flush=True)
+    return scripts
+
+
+def written_scripts():
     scripts = []
     for folder in (HERE, os.path.join(HERE, "beside")):
         for name in sorted(os.listdir(folder)):
@@ -86,14 +99,7 @@ def default_scripts(options):
         if name.endswith(".stp"):
             case = language_case(os.path.join(folder, name))
             scripts += [case] if case else []
-    scripts += [Script(name, text, group="generated") for name, text in generated_scripts.all_scripts()]
-    if options.random:
-        differential = os.path.join(os.path.dirname(os.path.abspath(options.djstap)), "differential")
-        group = f"random programs from seed {options.first}"
-        scripts += [Script(name, text, own, group=group)
-                    for name, text, own in generated_scripts.random_programs(differential, options.random, options.first)]
-        print(group, flush=True)
-    return scripts
+    return scripts + [Script(name, text, group="generated") for name, text in generated_scripts.all_scripts()]
 
 
 def djstap_output(djstap, where, script):
@@ -172,22 +178,26 @@ class Judge:
         return (KNOWN, [known]) if found else (DIFFERENT, [f"it is marked as different ('{known}'), and is equal"])
 
     def write_results(self, path):
-        """Writes the table of results: nothing in it depends on when or where it was produced."""
-        groups = {}
+        """Writes the table of results: nothing in it depends on when or where it was produced. The rows of groups that
+        were not run now stay as they are."""
+        rows, others_not_run = _earlier_results(path)
+        now = {}
         for script, result, lines in self.results:
-            groups.setdefault(script.group, []).append((script, result, lines))
+            now.setdefault(script.group, []).append((result, lines))
+        rows.update((group, _counts(results)) for group, results in now.items())
         text = ["# What SystemTap prints, and what djstap prints", "",
                 f"{self.outputs.version}, kernel {self.outputs.release}. Written by `testsuite/conformance/beside.py --results`.",
                 "What differs on purpose is explained in [docs/language.md](../../../docs/language.md#where-djstap-differs-from-systemtap).",
                 "", "| scripts of | scripts | equal | known to differ | different | not run by SystemTap |",
                 "|---|--:|--:|---|--:|--:|"]
-        for group, results in groups.items():
-            text.append(_results_row(group, results))
-        text.append(_results_row("all", self.results))
-        not_run = [(script, lines) for script, result, lines in self.results if result == NOT_RUN]
-        text += ["", "## Not run by SystemTap", ""] + [
-            # A script's number in its batch is arbitrary.
-            f"- {re.sub(':[0-9]+:', ':', script.name)}: {re.sub(r'm[0-9]{4}_src', 'script', ' '.join(lines))}" for script, lines in not_run]
+        text += [_results_row(group, *counts) for group, counts in rows.items()]
+        text.append(_results_row("all", *(sum((counts[i] for counts in rows.values()), collections.Counter()) for i in (0, 1))))
+        names = tuple(f"- {_unnumbered(script.name)}: " for script, _, _ in self.results)
+        not_run = [line for line in others_not_run if not line.startswith(names)]
+        # A script's number in its batch is arbitrary.
+        not_run += [f"- {_unnumbered(script.name)}: {re.sub(r'm[0-9]{4}_src', 'script', ' '.join(lines))}"
+                    for script, result, lines in self.results if result == NOT_RUN]
+        text += ["", "## Not run by SystemTap", "", *not_run]
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(text if not_run else text + ["None."]) + "\n")
 
@@ -203,12 +213,36 @@ class Judge:
         return 1 if counts.get(DIFFERENT) or not self.results else 0
 
 
-def _results_row(name, results):
+def _unnumbered(name):
+    return re.sub(":[0-9]+:", ":", name)
+
+
+def _counts(results):
+    """Returns how often each result occurred, and each reason of a known difference, in a list of (result, explanation)."""
+    return (collections.Counter(result for result, _ in results),
+            collections.Counter(lines[0] for result, lines in results if result == KNOWN))
+
+
+def _earlier_results(path):
+    """Returns ({group: counts as above}, lines about scripts not run) of a table of results; "all" is left out."""
+    if not os.path.exists(path):
+        return {}, []
+    with open(path, encoding="utf-8") as file:
+        table, _, not_run = file.read().partition("\n## Not run by SystemTap\n")
+    rows = {}
+    for group, equal, known, different, missing in re.findall(
+            r"^\| (.+?) \| \d+ \| (\d+) \| (\d.*?) \| (\d+) \| (\d+) \|$", table, re.MULTILINE):
+        names = collections.Counter({name: int(count) for count, name in re.findall(r"[:,] (\d+) ([^,]+)", known)})
+        rows[group] = (collections.Counter({EQUAL: int(equal), KNOWN: sum(names.values()), DIFFERENT: int(different),
+                                            NOT_RUN: int(missing)}), names)
+    rows.pop("all", None)
+    return rows, [line for line in not_run.split("\n") if line.startswith("- ")]
+
+
+def _results_row(name, counts, known):
     """Returns a row of the table of results."""
-    counts = collections.Counter(result for _, result, _ in results)
-    known = collections.Counter(lines[0] for _, result, lines in results if result == KNOWN)
     names = f"{counts[KNOWN]}: " + ", ".join(f"{count} {name}" for name, count in sorted(known.items())) if known else "0"
-    return f"| {name} | {len(results)} | {counts[EQUAL]} | {names} | {counts[DIFFERENT]} | {counts[NOT_RUN]} |"
+    return f"| {name} | {sum(counts.values())} | {counts[EQUAL]} | {names} | {counts[DIFFERENT]} | {counts[NOT_RUN]} |"
 
 
 def write_into_tables(outputs, scripts):
@@ -253,6 +287,7 @@ def main():
     parser.add_argument("--update", action="store_true", help="write what SystemTap prints into the tables")
     parser.add_argument("--random", type=int, default=300, metavar="N", help="random programs; default: 300")
     parser.add_argument("--first", type=int, default=1, metavar="SEED", help="the first one's seed; default: 1")
+    parser.add_argument("--only-random", action="store_true", help="run random programs alone")
     parser.add_argument("--results", action="store_true", help="write the table of results, beside/results.md")
     parser.add_argument("-e", dest="script", help="compare this script alone")
     parser.add_argument("-o", dest="options", default="", help="its options")
