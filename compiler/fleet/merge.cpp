@@ -45,6 +45,10 @@ const GlobalValues* values_of(const GlobalsFrame& frame, uint32_t index) {
     return found == frame.globals.end() ? nullptr : &*found;
 }
 
+uint64_t lost_records(const djs_counts& counts) {
+    return counts.lost_records + counts.oversized;
+}
+
 bool same_global(const ModuleMeta::Global& a, const ModuleMeta::Global& b) {
     return a.name == b.name && a.value == b.value && a.keys == b.keys &&
            a.histogram == b.histogram && a.adds_up == b.adds_up && a.initial == b.initial;
@@ -71,7 +75,6 @@ void Merge::take(const std::string& name, SnapshotFrame frame) {
         from.last.reset();
         from.description = std::move(*description);
     } else if (auto* globals = std::get_if<GlobalsFrame>(&frame)) {
-        from.incomplete += globals->incomplete;
         // The next snapshot has the elements that one lacks.
         from.last = std::move(*globals);
     } else if (auto* printed = std::get_if<PrintedFrame>(&frame)) {
@@ -80,7 +83,13 @@ void Merge::take(const std::string& name, SnapshotFrame frame) {
         if (message->is_error)
             from.error = message->text + (message->place.empty() ? "" : " near " + message->place);
     } else {
+        const auto& end = std::get<EndFrame>(frame);
         from.was_final = true;
+        // The last snapshot itself may have been lost: then an older one is shown as the last.
+        if (from.last) {
+            from.last->incomplete |= lost_records(end.counts) != lost_records(from.last->counts);
+            from.last->counts = end.counts;
+        }
     }
 }
 
@@ -188,8 +197,7 @@ std::vector<Missing> Merge::missing() const {
             lacks(*each.ended);
         if (each.former_runs)
             lacks("what former runs in its file counted is missing");
-        const uint64_t lost =
-            each.last ? each.last->counts.lost_records + each.last->counts.oversized : 0;
+        const uint64_t lost = each.last ? lost_records(each.last->counts) : 0;
         if (lost)
             lacks(lost == 1 ? "1 record was lost" : std::to_string(lost) + " records were lost");
     }

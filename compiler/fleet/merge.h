@@ -53,7 +53,6 @@ class Merge {
         std::optional<DescriptionFrame> description;
         std::optional<GlobalsFrame> last;
         std::vector<PrintedFrame> printed;
-        uint64_t incomplete = 0;
         bool was_final = false;   // its last frame has come
         bool former_runs = false; // it has been described more than once
         std::optional<std::string> ended;

@@ -189,10 +189,11 @@ TEST(Merge, NamesEveryHostOfWhichSomethingIsMissing) {
         GlobalsFrame frame = script.frame();
         frame.incomplete = name == std::string("lossy");
         frame.counts.lost_records = frame.incomplete ? 1 : 0;
-        merge.take(name, std::move(frame));
+        merge.take(name, frame);
+        if (name != std::string("died"))
+            merge.take(name, EndFrame{frame.counts});
     }
     for (const char* name : {"good", "lossy"}) {
-        merge.take(name, EndFrame{});
         merge.end(name, "");
     }
     merge.end("down", "ssh: connection refused");
@@ -213,6 +214,114 @@ TEST(Merge, NamesEveryHostOfWhichSomethingIsMissing) {
               "failed: all of its values are missing: division by zero near x.stp:1:2\n");
     // What is there is right: one hit on each of three machines.
     EXPECT_EQ(merge.globals()[0].elements[0].numbers[0], 13);
+}
+
+// Returns what is missing of a machine with these frames, of which the first describes the script.
+std::string missing_of(const std::vector<SnapshotFrame>& frames, const std::string& ended = "") {
+    Merge merge;
+    for (const SnapshotFrame& frame : frames)
+        merge.take("a", frame);
+    merge.end("a", ended);
+    return text_of(merge.missing());
+}
+
+// The counts of the end are newer than those of the last snapshot, which may itself have been lost.
+TEST(Merge, RecordsThatWereLostAfterTheLastSnapshot) {
+    GlobalsFrame globals = Script().frame();
+    EndFrame end;
+    EXPECT_EQ(missing_of({Script::description(), globals, end}), "");
+    end.counts.lost_records = 2;
+    end.counts.oversized = 1;
+    EXPECT_EQ(missing_of({Script::description(), globals, end}),
+              "a: elements may be missing: records were lost\na: 3 records were lost\n");
+    // The snapshot came after all of them: it is whole.
+    globals.counts = end.counts;
+    EXPECT_EQ(missing_of({Script::description(), globals, end}), "a: 3 records were lost\n");
+    EXPECT_EQ(missing_of({Script::description(), end}), "a: all of its values are missing\n");
+}
+
+TEST(Merge, MessagesOfAHostThatEnded) {
+    const GlobalsFrame globals = Script().frame();
+    const DescriptionFrame description = Script::description();
+    EXPECT_EQ(
+        missing_of({description, globals, MessageFrame{false, "not attached", ""}, EndFrame{}}),
+        "");
+    EXPECT_EQ(
+        missing_of({description, globals, MessageFrame{true, "division by zero", ""}, EndFrame{}}),
+        "a: division by zero\n");
+    EXPECT_EQ(missing_of({description, globals}),
+              "a: what it counted after its last snapshot is missing\n");
+    // What the script said tells more than how the connection ended.
+    EXPECT_EQ(
+        missing_of({description, globals, MessageFrame{true, "too much", "x.stp:1:2"}}, "status 1"),
+        "a: what it counted after its last snapshot is missing: too much near x.stp:1:2\n");
+}
+
+TEST(Merge, ANewRunReplacesTheFormerOne) {
+    const GlobalsFrame globals = Script().frame();
+    const DescriptionFrame description = Script::description();
+    EXPECT_EQ(missing_of({description, globals, EndFrame{}, description}),
+              "a: all of its values are missing\n"
+              "a: what former runs in its file counted is missing\n");
+    EXPECT_EQ(missing_of({description, globals, EndFrame{}, description, globals}),
+              "a: what it counted after its last snapshot is missing\n"
+              "a: what former runs in its file counted is missing\n");
+}
+
+// Each property of a global decides whether its values can be added to those of another machine.
+TEST(Merge, GlobalsAreTheSameInEachProperty) {
+    const std::vector<void (*)(ModuleMeta::Global&)> changes = {
+        [](ModuleMeta::Global& global) { global.name = "others"; },
+        [](ModuleMeta::Global& global) { global.value = "text"; },
+        [](ModuleMeta::Global& global) { global.keys = 1; },
+        [](ModuleMeta::Global& global) { global.histogram = true; },
+        [](ModuleMeta::Global& global) { global.adds_up = false; },
+        [](ModuleMeta::Global& global) { global.initial = 11; }};
+    for (size_t i = 0; i < changes.size(); i++) {
+        Merge merge;
+        for (const char* name : {"a", "b"}) {
+            DescriptionFrame description = Script::description();
+            if (*name == 'b')
+                changes[i](description.globals[0]);
+            merge.take(name, description);
+            merge.take(name, Script().frame());
+            merge.take(name, EndFrame{});
+            merge.end(name, "");
+        }
+        EXPECT_EQ(text_of(merge.missing()),
+                  "b: all of its values are missing: its script has other globals\n")
+            << i;
+    }
+}
+
+// Arrays of values that have no sum, with keys of both types.
+TEST(Merge, ValuesOfEachHostAreInOrder) {
+    DescriptionFrame description;
+    description.globals = {{"at", "number", 2, false, "", false, 0}};
+    GlobalsFrame frame;
+    frame.globals.push_back({0, {}, {}});
+    for (const auto& [number, program, value] :
+         {std::tuple{7, "ls", 1}, std::tuple{-1, "cat", 5}, std::tuple{3, "cat", 1}}) {
+        ElementKeys keys;
+        keys.add(int64_t{number});
+        keys.add(program);
+        GlobalElement element;
+        element.keys = keys.bytes();
+        element.numbers[0] = value;
+        element.has = 1;
+        frame.globals[0].elements.push_back(element);
+    }
+    GlobalElement damaged;
+    damaged.keys = "?";
+    damaged.has = 1;
+    frame.globals[0].elements.push_back(damaged);
+    Merge merge;
+    merge.take("a", description);
+    merge.take("a", frame);
+    EXPECT_EQ(text_of(merge.globals()), "at@a[-1,\"cat\"]=5\n"
+                                        "at@a[3,\"cat\"]=1\n"
+                                        "at@a[7,\"ls\"]=1\n"
+                                        "at@a[?]=0\n");
 }
 
 GlobalElement statistic(int64_t count, int64_t sum, std::vector<int64_t> histogram) {

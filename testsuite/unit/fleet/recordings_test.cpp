@@ -60,6 +60,19 @@ TEST_F(Recordings, WhatIsMissingIsNamed) {
                                    none + ": cannot open: No such file or directory\n");
 }
 
+TEST_F(Recordings, DamageIsNamedAndLinesEndOnce) {
+    std::string bytes;
+    put_frame(bytes, PrintedFrame{1, "a line\n"});
+    const std::string path = folder_.file("damaged.snapshots");
+    ASSERT_TRUE(write_file(path, bytes + std::string(20, '\xff')));
+    const auto merged = merge_recordings({path});
+    ASSERT_TRUE(merged);
+    EXPECT_EQ(merged->text, "damaged: a line\n");
+    EXPECT_EQ(merged->missing.find("damaged: all of its values are missing: " + path + ": "), 0U)
+        << merged->missing;
+    EXPECT_EQ(merged->missing.find("incomplete"), std::string::npos) << merged->missing;
+}
+
 // Files of the same name in different folders are those of different machines.
 TEST_F(Recordings, EachFileCounts) {
     for (const char* folder : {"1", "2"})
