@@ -133,6 +133,8 @@ def make_tree(tree, files):
             text = WITHOUT_HEADER + text
         with open(os.path.join(tree, path), "wb") as file:
             file.write(text)
+    # The header is part of all sources, which are not to be compiled again for a block more.
+    total = -(-total // 4096) * 4096
     with open(HEADER, encoding="utf-8") as file:
         header = f"#define DJS_REACH_BLOCKS {total}\n" + file.read()
     for place in ("reach.h", "runtime/reach.h"):
