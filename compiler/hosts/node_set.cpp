@@ -192,9 +192,11 @@ Result<Node> node_of(const std::string& text) {
     const size_t at = text.rfind('@');
     node.name = at == std::string::npos ? text : text.substr(at + 1);
     node.target = text;
-    if (at == 0 || node.name.empty() || node.name.front() == '-' || node.name.front() == ':')
+    if (at == 0 || node.name.empty() || node.name.front() == '-')
         return bad("the name of the host is missing");
     const size_t colon = node.name.find(':');
+    if (colon == 0 && node.name.find(':', 1) == std::string::npos)
+        return bad("the name of the host is missing");
     if (colon != std::string::npos && node.name.find(':', colon + 1) == std::string::npos) {
         int64_t port = 0;
         if (!parse_number(node.name.substr(colon + 1), port) || port < 1 || port > UINT16_MAX)

@@ -23,7 +23,10 @@ class FakeHosts {
         write("shell", "host=$1; shift; export DJSTAP_DJRUN='" + folder_.file("djrun") +
                            "' TMPDIR='" + folder_.file("tmp") + "' PLAYED='" + folder_.path() +
                            "'\n[ -e '" + folder_.path() + "'/$host.login ] && . '" +
-                           folder_.path() + "'/$host.login\nexec sh -c \"$*\"\n");
+                           folder_.path() +
+                           "'/$host.login\n"
+                           // A process of its own, as on a host: only the connection is a child.
+                           "sh -c \"export OUTER=\\$\\$; $*\"\nexit $?\n");
         // HOST.loaded: until it is started; HOST.running: from then on; HOST.stopped: when it is
         // told to stop, or at once if HOST.ends exists. HOST.djrun replaces all this.
         write("djrun", "#!/bin/sh\n"

@@ -71,10 +71,11 @@ TEST(NodeSet, SaysWhereItIsWrong) {
     EXPECT_EQ(names_of("web[1-9]!web2"), "error: the operator '!' at character 9");
     EXPECT_EQ(names_of("@web"), "error: a group of hosts at character 1");
     EXPECT_EQ(names_of("db1,-oProxyCommand=x"),
-              "error: a character that host names do not have at character 18");
+              "error: a character that host names do not have at character 19");
     EXPECT_EQ(names_of("-lroot"), "error: -lroot: the name of a host begins with '-'");
     EXPECT_EQ(names_of("root@-x"), "error: root@-x: the name of the host is missing");
     EXPECT_EQ(names_of("root@"), "error: root@: the name of the host is missing");
+    EXPECT_EQ(names_of(":22"), "error: :22: the name of the host is missing");
     EXPECT_EQ(names_of("web1:0"), "error: web1:0: the port is not a number from 1 to 65535");
     EXPECT_EQ(names_of("web1:70000"),
               "error: web1:70000: the port is not a number from 1 to 65535");
