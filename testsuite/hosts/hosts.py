@@ -32,11 +32,11 @@ exit $?
 """
 DJRUN = """#!/bin/sh
 for host; do :; done; host=${host#host=}; play=$PLAYED/$host
-told=; trap 'told=1' TERM
+trap 'cat "$play.stopped"; exit 0' TERM
 cat "$play.loaded"
 read -r line
 cat "$play.running"
-while [ -z "$told" ] && ! [ -e "$play.ends" ]; do sleep 0.05; done
+while ! [ -e "$play.ends" ]; do sleep 0.05; done
 cat "$play.stopped"
 [ -e "$play.dies" ] && kill -9 $OUTER $PPID
 exit 0

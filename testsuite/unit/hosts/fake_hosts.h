@@ -32,12 +32,11 @@ class FakeHosts {
         write("djrun", "#!/bin/sh\n"
                        "for host; do :; done; host=${host#host=}; play=$PLAYED/$host\n"
                        "[ -e \"$play.djrun\" ] && . \"$play.djrun\"\n"
-                       "told=; trap 'told=1' TERM\n"
+                       "trap 'cat \"$play.stopped\"; exit 0' TERM\n"
                        "cat \"$play.loaded\"\n"
                        "read -r line\n"
                        "[ -e \"$play.running\" ] && cat \"$play.running\"\n"
-                       "while [ -z \"$told\" ] && [ -e \"$0\" ] && ! [ -e \"$play.ends\" ]; do "
-                       "sleep 0.02; done\n"
+                       "while [ -e \"$0\" ] && ! [ -e \"$play.ends\" ]; do sleep 0.02; done\n"
                        "cat \"$play.stopped\"\n");
         std::filesystem::permissions(folder_.file("djrun"), std::filesystem::perms::owner_all);
     }
