@@ -200,8 +200,12 @@ void Connection::tick(Clock::time_point now) {
 }
 
 void Connection::conclude() {
-    if (stage_ == Stage::Leaving)
+    if (stage_ == Stage::Leaving) {
+        // All that it has said has come only now.
+        if (status_)
+            failure_ = "djrun ended with exit status " + std::to_string(status_) + last_words();
         return hang_up();
+    }
     give_up((stage_ == Stage::Connecting ? "there is no connection"
              : stage_ >= Stage::Loading && !received_.empty()
                  ? "the connection broke off in the middle of a snapshot"
@@ -324,8 +328,7 @@ void Connection::take_end(std::string_view line) {
     int64_t status = 0;
     if (!line.starts_with("exit ") || !parse_number(std::string(line.substr(5)), status))
         return give_up("it sent what is no snapshot");
-    if (status)
-        failure_ = "djrun ended with exit status " + std::to_string(status) + last_words();
+    status_ = status;
     stage_ = Stage::Leaving;
     received_.clear();
     // The host removes its files when its input ends.

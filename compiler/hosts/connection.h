@@ -118,6 +118,7 @@ class Connection {
     bool awaits_answer_ = false; // a file was sent
     bool has_hung_up_ = false;   // the other end has
     std::optional<std::string> failure_;
+    int64_t status_ = 0; // of djrun
     Clock::time_point heard_{};
     Process process_;
     FileDescriptor input_, output_, errors_;

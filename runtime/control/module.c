@@ -41,7 +41,8 @@ MODULE_PARM_DESC(tz_name, "name of the time zone that tz_name() yields");
 /* The name by which djstap --hosts knows this machine. */
 static char *known_as;
 module_param_named(host, known_as, charp, 0444);
-MODULE_PARM_DESC(host, "name of this machine that host_name() yields; its node name if none is given");
+MODULE_PARM_DESC(host,
+		 "name of this machine that host_name() yields; its node name if none is given");
 
 DJS_HANDLER_CODE void djs_fn_host_name(struct djs_ctx *ctx, char *out)
 {

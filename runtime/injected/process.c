@@ -30,7 +30,8 @@ void djs_fn_host_name(struct djs_ctx *ctx, char *out)
 	struct utsname names;
 
 	(void)ctx;
-	djs_return_text(out, djs_syscall6(__NR_uname, (long)&names, 0, 0, 0, 0, 0) ? "" : names.nodename);
+	djs_return_text(
+	    out, djs_syscall6(__NR_uname, (long)&names, 0, 0, 0, 0, 0) ? "" : names.nodename);
 }
 
 void djs_fn_execname(struct djs_ctx *ctx, char *out)
