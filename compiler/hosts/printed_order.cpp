@@ -31,7 +31,7 @@ void PrintedOrder::begin(size_t host, Clock::time_point now) {
 void PrintedOrder::pass(Clock::time_point now, const Print& print) {
     int64_t until = INT64_MAX;
     for (const Host& each : hosts_)
-        if (each.is_live && now - each.heard <= patience_)
+        if (each.is_live && (each.reached_ns == INT64_MIN || now - each.heard <= patience_))
             until = std::min(until, each.reached_ns);
     pass_until(until, print);
 }

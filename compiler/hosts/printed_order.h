@@ -12,8 +12,9 @@
 namespace djstap::hosts {
 
 // Each host's own records come in the order of time. A record is passed on when every other host
-// has shown that it has none before: by a later record, or a snapshot. Hosts that are silent for
-// longer than `patience` are not waited for: what they print then comes late.
+// has shown that it has none before: by a later record, or a snapshot. Hosts that have
+// shown something and are then silent for longer than `patience` are not waited for: what they
+// print then comes late.
 class PrintedOrder {
   public:
     using Clock = std::chrono::steady_clock;

@@ -29,7 +29,7 @@ struct SemanticsOptions {
     bool shown_whole = false;   // it prints all elements, and histograms: --output=snapshots
     // --hosts: which probes are kept (placement.cpp).
     enum class Side : uint8_t { Everything, Hosts, Controller } side = Side::Everything;
-    bool unmangled = false;     // --compatible below 1.8: all C functions may use THIS->x
+    bool unmangled = false; // --compatible below 1.8: all C functions may use THIS->x
 };
 
 // Checks and types `script` together with the library files that it needs (parsed on demand).

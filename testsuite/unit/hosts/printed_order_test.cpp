@@ -64,6 +64,9 @@ TEST_F(Order, DoesNotWaitForHostsThatHaveEndedOrNotBegun) {
 TEST_F(Order, DoesNotWaitLongForASilentHost) {
     begin(2);
     order_.take(0, 10, "a", now_);
+    now_ += seconds(20);
+    EXPECT_EQ(passed(), ""); // it has shown nothing yet
+    order_.reach(1, 1, now_);
     now_ += seconds(2);
     EXPECT_EQ(passed(), "");
     now_ += seconds(2);
