@@ -90,10 +90,10 @@ struct Global {
     Storage storage = Storage::Locked;
     bool is_published = false; // its values are shown regularly, for readers that collect them
     std::string description;   // then: the comment beside its declaration
-    // --hosts (placement.cpp): of the controller, hosts add to it; of a host, each snapshot takes its
-    // values, and the next one begins from nothing.
+    // --hosts (placement.cpp): of the controller, hosts add to it; of a host, each snapshot takes
+    // its values, and the next one begins from nothing.
     bool is_shared = false, is_taken = false;
-    bool adds_up = false;      // then: a number that only lone ++ -- += -= and `delete` change
+    bool adds_up = false; // then: a number that only lone ++ -- += -= and `delete` change
     bool is_array() const { return !keys.empty(); }
 };
 
@@ -211,8 +211,8 @@ struct Program {
     std::string language_version;                    // of SystemTap, for top-level C: "4.8"
     int64_t nesting = 0; // depth of the deepest call chain; 10 more if functions are recursive
     std::vector<ast::File> files; // owns what the pointers above refer to
-    // --hosts: globals that are written and never read, and whose values have no sum; and where each
-    // probe runs, in words.
+    // --hosts: globals that are written and never read, and whose values have no sum; and where
+    // each probe runs, in words.
     std::vector<std::string> unread_by_host, placements;
     // those that alias expansion created
     std::vector<std::unique_ptr<ast::ProbePoint>> expanded_points;
