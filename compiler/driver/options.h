@@ -91,7 +91,7 @@ struct Options {
     std::vector<hosts::Node> hosts; // --hosts
     // … of which this is the part that runs on a host, or where the user is
     SemanticsOptions::Side side = SemanticsOptions::Side::Everything;
-    std::vector<std::string> remote_shell;       // --remote-shell: its words; empty: ssh
+    std::vector<std::string> remote_shell;          // --remote-shell: its words; empty: ssh
     std::chrono::milliseconds host_timeout{30'000}; // --host-timeout
 
     std::optional<std::string> guest; // --guest: the requested release, empty for the newest

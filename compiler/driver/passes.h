@@ -72,9 +72,8 @@ std::optional<AnalyzedScript> analyze(Invocation& invocation, ParsedScript parse
 std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript analyzed);
 std::optional<GeneratedScript> generate(Invocation& invocation, ResolvedScript resolved);
 std::optional<RunnableScript> link(Invocation& invocation, GeneratedScript generated);
-// Several passes at once: from nothing to a script, to its meaning, or to a module; from its meaning
-// to its object. They are shown and whose messages are printed like
-// those of every run.
+// Several passes at once: from nothing to a script, to its meaning, or to a module; from its
+// meaning to its object. They are shown and whose messages are printed like those of every run.
 std::optional<ParsedScript> parse_script(Invocation& invocation);
 std::optional<AnalyzedScript> analyze_script(Invocation& invocation);
 std::optional<GeneratedScript> generate_object(Invocation& invocation, AnalyzedScript analyzed);
