@@ -305,13 +305,9 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
                 {},
                 failure.empty() ? "write it as in C: \"struct task_struct\"" : failure};
         }
-        CTypeKind kind = info.resolve(*type).kind;
-        const bool indexed = is_indexed(value) && !pointer && kind != CTypeKind::Array;
-        bool structure = kind == CTypeKind::Struct || kind == CTypeKind::Union;
-        if (pointer || structure || !value.components.empty())
-            builder.start_pointer_to(*type, value.operand.get(), indexed);
-        else
-            builder.start_value(Access::Base::Operand, *type, value.operand.get());
+        const bool is_array = info.resolve(*type).kind == CTypeKind::Array;
+        builder.start_pointer_to(*type, value.operand.get(),
+                                 is_indexed(value) && !pointer && !is_array);
         return std::nullopt;
     }
     if (value.base == Base::Autocast) {
