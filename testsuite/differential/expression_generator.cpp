@@ -288,10 +288,32 @@ std::string ExpressionGenerator::number_expression(int depth) {
                         place + pick(operators) +
                             placed(number_expression(depth - 1), Level::Assignment));
     }
+    case 19:
+        if (has_casts_)
+            return cast(depth);
+        break;
     default:
         break;
     }
     return one_in(2) ? literal() : variable(Kind::Long);
+}
+
+// Returns the address of a member of the kernel's structure at a number: nothing is read.
+std::string ExpressionGenerator::cast(int depth) {
+    static const struct {
+        const char* type;
+        const char* member;
+        int offset;
+    } members[] = {{"list_head", "next", 0},
+                   {"list_head", "prev", 8},
+                   {"hlist_node", "pprev", 8},
+                   {"rb_node", "rb_right", 8},
+                   {"rb_node", "rb_left", 16}};
+    const auto& chosen = pick(members);
+    const std::string address = number_expression(depth - 1);
+    return alternative("(&@cast(" + address + ", \"" + chosen.type + "\", \"kernel\")->" +
+                           chosen.member + ")",
+                       "((" + address + ") + " + std::to_string(chosen.offset) + ")");
 }
 
 std::string ExpressionGenerator::arithmetic(int depth) {

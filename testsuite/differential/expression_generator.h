@@ -77,6 +77,7 @@ class ExpressionGenerator : protected Random {
     std::string group(int depth);
     std::string macro(Kind type, int depth);
     std::string format_of(int depth, std::string* arguments);
+    std::string cast(int depth);
 
     const bool portable_; // see generate_program()
     // What is in scope.
@@ -87,7 +88,7 @@ class ExpressionGenerator : protected Random {
     std::vector<std::pair<std::string, Kind>> loop_variables_;
     std::vector<Macro> macros_;
     std::vector<Kind> macro_parameters_; // while a macro is generated
-    bool has_groups_ = false, has_tokens_ = false;
+    bool has_groups_ = false, has_tokens_ = false, has_casts_ = false;
 };
 
 } // namespace djstap::differential

@@ -13,7 +13,7 @@ class Generator : StatementGenerator {
   public:
     Generator(uint64_t seed, bool portable) : StatementGenerator(seed, portable) {}
 
-    RandomProgram generate() {
+    RandomProgram generate(bool has_casts) {
         constexpr size_t string_bytes[] = {16, 24, 64, 128};
         out_.rules.string_bytes = string_bytes[below(4)];
         out_.rules.map_entries = one_in(4) ? 4 : 64;
@@ -32,6 +32,7 @@ class Generator : StatementGenerator {
         has_groups_ = one_in(3);
         has_tokens_ = one_in(3);
         has_speculation_ = one_in(4);
+        has_casts_ = has_casts;
         declare();
         for (size_t i = 0, count = below(4); i < count; i++)
             define(i);
@@ -303,7 +304,8 @@ class Generator : StatementGenerator {
 } // namespace
 
 RandomProgram generate_program(uint64_t seed, bool portable) {
-    return Generator(seed, portable).generate();
+    // Types are those of a kernel, which the programs for user space do without.
+    return Generator(seed, portable).generate(portable && seed % 10 == 0);
 }
 
 } // namespace djstap::differential
