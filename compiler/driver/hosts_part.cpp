@@ -79,18 +79,20 @@ void HostsPart::replace_others(const fleet::Merge& merge) {
             report(merged_->replace(each.description.name, each.elements));
 }
 
-void HostsPart::run_timers(const fleet::Merge& merge) {
+bool HostsPart::run_timers(const fleet::Merge& merge) {
     if (!merged_ || is_over_)
-        return;
+        return false;
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     constexpr uint64_t second_ns = 1'000'000'000;
-    if (merged_->next_timer() <=
-        second_ns * static_cast<uint64_t>(now.tv_sec) + static_cast<uint64_t>(now.tv_nsec)) {
+    const bool is_due = merged_->next_timer() <= second_ns * static_cast<uint64_t>(now.tv_sec) +
+                                                     static_cast<uint64_t>(now.tv_nsec);
+    if (is_due) {
         replace_others(merge);
         merged_->turn();
     }
     is_over_ = merged_->exit_requested();
+    return is_due;
 }
 
 bool HostsPart::finish(const fleet::Merge& merge) {

@@ -29,8 +29,9 @@ class HostsPart {
     void begin();
     // Adds what a snapshot took from a host, whose globals have these names.
     void add_taken(const std::vector<std::string>& names, const GlobalsFrame& frame);
-    // Runs the timers that are due, on what `merge` has of the other globals.
-    void run_timers(const fleet::Merge& merge);
+    // Runs the timers that are due, on what `merge` has of the other globals. Returns whether any
+    // was.
+    bool run_timers(const fleet::Merge& merge);
     // Whether a probe has called exit(), or there were too many errors.
     bool is_over() const { return is_over_; }
     // Runs the end probes. Returns whether nothing failed in the whole run.

@@ -2,6 +2,7 @@
 #include "driver/hosts_run.h"
 
 #include "driver/hosts_part.h"
+#include "driver/hosts_steps.h"
 #include "driver/passes.h"
 #include "fleet/merge.h"
 #include "hosts/fan_out.h"
@@ -104,6 +105,7 @@ class HostsRun {
     // The names of the globals that each host has described.
     std::vector<std::vector<std::string>> names_{options_.hosts.size()};
     bool is_faulty_ = false; // the script has errors
+    HostsSteps steps_{options_.verbose() > 0};
 };
 
 void HostsRun::take(size_t host, SnapshotFrame frame) {
@@ -276,6 +278,7 @@ void HostsRun::run_all() {
         if (fan_out_.host(i).stage() == Stage::Ready)
             fan_out_.host(i).load("host=" + name(i), Clock::now());
     fan_out_.wait_for(Stage::Loaded);
+    steps_.done("load");
     tell_losses();
     if (StopSignals::stop_requested())
         return;
@@ -307,8 +310,11 @@ void HostsRun::run_all() {
         }
         fan_out_.serve(wait);
         tell_losses();
+        if (steps_.last() == "load" && order_.has_heard_all())
+            steps_.done("first snapshots");
         print_in_order();
-        part_.run_timers(merge_);
+        if (part_.run_timers(merge_) && steps_.last() == "first snapshots")
+            steps_.done("merge");
         writer_->flush();
     }
 }
@@ -352,12 +358,17 @@ std::optional<int> HostsRun::run() {
     allow_many_files();
     {
         const StopSignals signals;
-        fan_out_.call();
+        fan_out_.call(Stage::Connected);
+        steps_.done("connect");
+        fan_out_.wait_for(Stage::Known);
+        steps_.done("facts");
         tell_losses();
         tell_clocks();
         if (!StopSignals::stop_requested() && compile()) {
+            steps_.done("compile");
             tell_losses();
             push();
+            steps_.done("push");
             tell_losses();
             if (!StopSignals::stop_requested())
                 run_all();

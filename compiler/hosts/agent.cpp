@@ -36,7 +36,8 @@ constexpr std::string_view script =
     "( q=; x=; trap \"x=1; [ -z \\\"\\$q\\\" ] || kill -TERM \\$q 2>/dev/null\" TERM; "
     "\"$r\" --start-on-input --output=snapshots \"$d/script.ko\" $a $b <&4 & q=$!; "
     "[ -z \"$x\" ] || kill -TERM $q; wait $q; s=$?; "
-    // A signal ends the first wait, but not djrun.
+    // A signal ends a wait, but not djrun.
+    "while [ $s -ne 127 ] && kill -0 $q 2>/dev/null; do wait $q; s=$?; done; "
     "wait $q 2>/dev/null; t=$?; [ $t -eq 127 ] || s=$t; printf \"\\\\000exit %d\\\\n\" $s ) & "
     "pid=$!;; "
     "go) echo >&4;; "

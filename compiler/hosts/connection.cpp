@@ -225,11 +225,11 @@ void Connection::take_lines() {
 }
 
 void Connection::take_line(std::string_view line) {
-    if (!greeted_) {
-        greeted_ = line == "djstap-host 1";
-        return;
-    }
     if (stage_ == Stage::Connecting) {
+        // A login may print something before.
+        if (line == "djstap-host 1")
+            stage_ = Stage::Connected;
+    } else if (stage_ == Stage::Connected) {
         if (line == "facts")
             ask_clock();
         else if (line.starts_with("clock "))
@@ -311,7 +311,7 @@ void Connection::take_frames() {
         const size_t whole = static_cast<size_t>(cursor - begin) + length;
         if (whole > received_.size() - at)
             break;
-        FrameReader reader;
+        SnapshotReader reader;
         reader.add(std::string_view(begin, whole));
         auto frame = reader.next();
         if (!frame || !*frame)

@@ -24,7 +24,8 @@ namespace djstap::hosts {
 // How far a host is.
 enum class Stage : uint8_t {
     Waiting,    // not called yet
-    Connecting, // called: its facts are expected
+    Connecting, // called
+    Connected,  // it has answered: its facts are expected
     Known,      // its facts and its clock are known
     Pushing,    // it takes files
     Ready,      // it has them
@@ -114,7 +115,7 @@ class Connection {
     ClockOffset clock_;
     int clock_rounds_ = 0;
     int64_t asked_ns_ = 0;
-    bool greeted_ = false, stopping_ = false, use_pushed_ = false;
+    bool stopping_ = false, use_pushed_ = false;
     bool awaits_answer_ = false; // a file was sent
     bool has_hung_up_ = false;   // the other end has
     std::optional<std::string> failure_;

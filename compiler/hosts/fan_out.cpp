@@ -16,6 +16,7 @@ const char* late(Stage stage) {
     switch (stage) {
     case Stage::Waiting:
     case Stage::Connecting:
+    case Stage::Connected:
         return "it does not answer";
     case Stage::Known:
     case Stage::Pushing:
@@ -38,9 +39,9 @@ FanOut::FanOut(const std::vector<Node>& nodes, FanOutOptions options, Events eve
             nodes[i], [this, i](SnapshotFrame frame) { events_.frame(i, std::move(frame)); }));
 }
 
-void FanOut::call() {
+void FanOut::call(Stage stage) {
     calling_ = true;
-    wait_for(Stage::Known);
+    wait_for(stage);
     calling_ = false;
 }
 

@@ -35,8 +35,8 @@ class FanOut {
     Connection& host(size_t index) { return *hosts_[index]; }
     const Connection& host(size_t index) const { return *hosts_[index]; }
 
-    // Calls all hosts, and returns when each is known or has failed.
-    void call();
+    // Calls all hosts, and returns when none is before this stage, or events.is_over().
+    void call(Stage stage = Stage::Known);
     // Serves the hosts until none is before this stage, or events.is_over(). Those that make no
     // progress are given up.
     void wait_for(Stage stage);

@@ -23,6 +23,11 @@ void PrintedOrder::reach(size_t host, int64_t time_ns, Clock::time_point now) {
     from.heard = now;
 }
 
+bool PrintedOrder::has_heard_all() const {
+    return std::ranges::all_of(
+        hosts_, [](const Host& host) { return !host.is_live || host.reached_ns != INT64_MIN; });
+}
+
 void PrintedOrder::begin(size_t host, Clock::time_point now) {
     hosts_[host].is_live = true;
     hosts_[host].heard = now;

@@ -28,6 +28,8 @@ class PrintedOrder {
     void begin(size_t host, Clock::time_point now);
     // A host prints nothing more.
     void end(size_t host) { hosts_[host].is_live = false; }
+    // Returns whether each host that takes part has printed or shown something.
+    bool has_heard_all() const;
     // Returns the bytes of a host that are waiting.
     size_t waiting(size_t host) const { return hosts_[host].bytes; }
 
