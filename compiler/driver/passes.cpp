@@ -296,6 +296,11 @@ std::optional<AnalyzedScript> analyze(Invocation& invocation, ParsedScript parse
     options.shown_every_ms = invocation.options.shown_every_ms;
     options.shown_probes = invocation.options.shown_probes;
     options.shown_whole = invocation.options.shown_whole;
+    // Whoever takes the snapshots has their values.
+    options.prints_unread =
+        !options.shown_whole ||
+        std::ranges::any_of(invocation.options.output_requests,
+                            [](const OutputRequest& each) { return !each.kind->has.shows_whole; });
     options.side = invocation.options.side;
     // SystemTap 1.8 moved the arguments of C functions behind macros.
     options.unmangled = strverscmp(invocation.options.language_version.c_str(), "1.8") < 0;

@@ -3,13 +3,30 @@
 #include "fleet/merge.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace djstap::fleet {
 
 namespace {
 
+// What would end the text, or its line, or controls a terminal, is escaped as in a script.
 std::string quoted(std::string_view text) {
-    return "\"" + std::string(text) + "\"";
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\')
+            out.append(1, '\\').append(1, c);
+        else if (c == '\n')
+            out += "\\n";
+        else if (c == '\t')
+            out += "\\t";
+        else if ((c >= 0 && c < ' ') || c == '\x7f') {
+            char octal[8];
+            snprintf(octal, sizeof octal, "\\%03o", static_cast<unsigned>(c));
+            out += octal;
+        } else
+            out += c;
+    }
+    return out + "\"";
 }
 
 // name, name@host, name["key",1]

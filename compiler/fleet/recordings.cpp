@@ -18,7 +18,7 @@ std::string take_file(Merge& merge, const std::string& host, const std::string& 
     const auto bytes = read_file(path);
     if (!bytes)
         return bytes.failure().message;
-    FrameReader reader;
+    SnapshotReader reader;
     reader.add(*bytes);
     while (true) {
         auto frame = reader.next();

@@ -67,15 +67,15 @@ void Agent::say(const std::string& script, const std::string& message) {
 void Agent::show_recorded() {
     for (const std::string& path : options_.recorded) {
         const std::string name = std::filesystem::path(path).stem().string();
-        auto frames = read_frames(path);
-        if (!frames) {
-            metrics_.script(name).state = "failed";
-            say(name, frames.failure().message);
-            continue;
-        }
-        metrics_.script(name).state = "ended";
-        for (SnapshotFrame& frame : *frames)
-            take(name, std::move(frame));
+        auto recorded = read_frames(path);
+        const std::string problem = recorded ? recorded->problem : recorded.failure().message;
+        metrics_.script(name).state = problem.empty() ? "ended" : "failed";
+        // What was complete is shown.
+        if (recorded)
+            for (SnapshotFrame& frame : recorded->frames)
+                take(name, std::move(frame));
+        if (!problem.empty())
+            say(name, problem);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 using namespace djstap::pmda;
 
@@ -29,6 +30,14 @@ pmLongOptions long_options[] = {
     PMDAOPT_IPV6,
     PMDA_OPTIONS_END,
 };
+
+// libpcp returns the same for a request for help as for an unknown option.
+bool asks_for_help(int argc, char** argv) {
+    for (int i = 1; i < argc; i++)
+        if (std::string_view(argv[i]) == "--help" || std::string_view(argv[i]) == "-?")
+            return true;
+    return false;
+}
 
 } // namespace
 
@@ -63,7 +72,7 @@ int main(int argc, char** argv) {
     }
     if (given.errors) {
         pmdaUsageMessage(&given);
-        return EXIT_FAILURE;
+        return asks_for_help(argc, argv) ? EXIT_SUCCESS : EXIT_FAILURE;
     }
     pmdaOpenLog(&dispatch);
     return run_agent(dispatch, options);

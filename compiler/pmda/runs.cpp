@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::chrono::seconds longest_pause{60};
 constexpr size_t piece = 256 * 1024;
+// Then other scripts and pmcd have their turn.
+constexpr int most_pieces = 16;
+// Of a script's error; what a line has more is dropped.
+constexpr size_t longest_line = 4096;
 
 } // namespace
 
@@ -51,7 +55,7 @@ Status ScriptRun::start(Clock::time_point now, bool& started) {
 
 void ScriptRun::read(const std::function<void(SnapshotFrame)>& take) {
     std::string bytes(piece, '\0');
-    while (true) {
+    for (int pieces = 0; pieces < most_pieces; pieces++) {
         const ssize_t size = read_some(output_.get(), bytes.data(), bytes.size());
         if (size < 0 && errno == EAGAIN)
             return;
@@ -75,7 +79,6 @@ void ScriptRun::read(const std::function<void(SnapshotFrame)>& take) {
 }
 
 std::optional<std::string> ScriptRun::read_errors() {
-    constexpr size_t longest_line = 4096;
     std::array<char, longest_line> bytes{};
     const ssize_t size = read_some(errors_.get(), bytes.data(), bytes.size());
     if (size < 0 && errno == EAGAIN)
@@ -86,8 +89,10 @@ std::optional<std::string> ScriptRun::read_errors() {
     }
     error_text_.append(bytes.data(), static_cast<size_t>(size));
     const size_t end = error_text_.rfind('\n');
-    if (end == std::string::npos)
+    if (end == std::string::npos) {
+        error_text_.resize(std::min(error_text_.size(), longest_line));
         return std::nullopt;
+    }
     const std::string lines = error_text_.substr(0, end);
     error_text_.erase(0, end + 1);
     // The first line of a diagnostic says what is wrong; the others where and what to do.

@@ -52,7 +52,7 @@ class ScriptRun {
     Programs programs_;
     Process process_;
     FileDescriptor output_, errors_;
-    FrameReader frames_;
+    SnapshotReader frames_;
     std::string error_text_;
     Clock::time_point next_start_{};
     std::chrono::seconds pause_{1}; // before the next start after a failure

@@ -30,7 +30,7 @@ template <class Range> djs_counts counts_of(const Range& range) {
 }
 
 // protozero only asserts that a field has the expected type: this throws, as protozero does for
-// other damage. FrameReader::next() catches it.
+// other damage. SnapshotReader::next() catches it.
 class Message : public protozero::pbf_reader {
   public:
     using pbf_reader::pbf_reader;
@@ -300,7 +300,7 @@ Failure damaged() {
 
 } // namespace
 
-Result<std::optional<SnapshotFrame>> FrameReader::next() {
+Result<std::optional<SnapshotFrame>> SnapshotReader::next() {
     const std::string_view rest = std::string_view(bytes_).substr(at_);
     const auto length = length_at(rest);
     if (length && length->first > longest_frame)
@@ -328,24 +328,26 @@ Result<std::optional<SnapshotFrame>> FrameReader::next() {
     return frame;
 }
 
-Result<std::vector<SnapshotFrame>> read_frames(const std::string& path) {
+Result<RecordedFrames> read_frames(const std::string& path) {
     auto bytes = read_file(path);
     if (!bytes)
         return bytes.failure();
-    FrameReader reader;
+    SnapshotReader reader;
     reader.add(*bytes);
-    std::vector<SnapshotFrame> frames;
+    RecordedFrames recorded;
     while (true) {
         auto frame = reader.next();
-        if (!frame)
-            return Failure{path + ": " + frame.failure().message, frame.failure().hint};
+        if (!frame) {
+            recorded.problem = path + ": " + frame.failure().message;
+            return recorded;
+        }
         if (!*frame)
             break;
-        frames.push_back(std::move(**frame));
+        recorded.frames.push_back(std::move(**frame));
     }
     if (!reader.at_border())
-        return Failure{path + ": the last frame is incomplete", ""};
-    return frames;
+        recorded.problem = path + ": the last frame is incomplete";
+    return recorded;
 }
 
 } // namespace djstap

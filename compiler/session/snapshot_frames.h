@@ -97,7 +97,7 @@ using SnapshotFrame =
 void put_frame(std::string& out, const SnapshotFrame& frame);
 
 // Takes a stream in pieces, and returns its frames.
-class FrameReader {
+class SnapshotReader {
   public:
     void add(std::string_view bytes) { bytes_.append(bytes); }
     // Returns the next frame; nothing if it is not complete; a Failure if the stream is damaged.
@@ -110,8 +110,12 @@ class FrameReader {
     size_t at_ = 0; // what was returned
 };
 
-// Returns all frames of a file.
-Result<std::vector<SnapshotFrame>> read_frames(const std::string& path);
+struct RecordedFrames {
+    std::vector<SnapshotFrame> frames;
+    std::string problem; // why they are not all; empty: they are
+};
+// Returns the frames of a file, up to where it is cut off or damaged. Fails if it cannot be read.
+Result<RecordedFrames> read_frames(const std::string& path);
 
 // Returns the range of values of a bucket as text: "8..15", "<=-1", ">=100".
 std::string bucket_text(const HistogramShape& shape, uint32_t bucket);

@@ -4,12 +4,39 @@
 #include "session/shown.h"
 #include "session/snapshot_frames.h"
 
+#include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
 namespace djstap {
 
 namespace {
+
+// If a snapshot's end was lost, and the next one's begin, too, they look like one, which has
+// elements twice: keeps the newer ones.
+void drop_former(std::vector<GlobalValues>& globals) {
+    std::vector<GlobalValues> kept;
+    std::map<std::pair<uint32_t, std::string>, size_t> places;
+    for (GlobalValues& values : globals) {
+        auto to = std::ranges::find(kept, values.index, &GlobalValues::index);
+        if (to == kept.end()) {
+            to = kept.emplace(kept.end());
+            to->index = values.index;
+        }
+        if (values.shape)
+            to->shape = values.shape;
+        for (GlobalElement& element : values.elements) {
+            const auto [place, is_new] =
+                places.try_emplace({values.index, element.keys}, to->elements.size());
+            if (is_new)
+                to->elements.push_back(std::move(element));
+            else
+                to->elements[place->second] = std::move(element);
+        }
+    }
+    globals = std::move(kept);
+}
 
 class SnapshotsOutput : public Output {
   public:
@@ -136,6 +163,8 @@ class SnapshotsOutput : public Output {
         const uint64_t lost = counts_.lost_records + counts_.oversized;
         taking_->incomplete = lost != lost_before_;
         lost_before_ = lost;
+        if (taking_->incomplete)
+            drop_former(taking_->globals);
         taking_->counts = counts_;
         put(std::move(*taking_));
         taking_.reset();

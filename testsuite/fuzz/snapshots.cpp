@@ -7,7 +7,7 @@
 using namespace djstap;
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-    FrameReader reader;
+    SnapshotReader reader;
     reader.add(fuzz::view(data, size));
     while (true) {
         const auto frame = reader.next();
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             return 0;
         std::string written, again;
         put_frame(written, **frame);
-        FrameReader second;
+        SnapshotReader second;
         second.add(written);
         const auto same = second.next();
         fuzz::require(same && *same && second.at_border(), "a frame that was written is not read");

@@ -131,13 +131,21 @@ def check_many(options):
         many = os.path.join(where, "many.snapshots")
         fetch.recording(many, 100, 1000)
         bad = write(os.path.join(where, "bad.snapshots"), b"\x05hello")
-        with own_pmcd.Pcp(where, options.agent, "--recorded", many, "--recorded", bad, "--recorded", "/nonexistent") as pmcd:
+        few = os.path.join(where, "few.snapshots")
+        fetch.recording(few, 1, 3)
+        with open(few, "rb") as file:
+            cut = write(os.path.join(where, "cut.snapshots"), file.read() + frames.printed(1, "x")[:-1])
+        recorded = [word for each in (many, bad, cut, "/nonexistent") for word in ("--recorded", each)]
+        with own_pmcd.Pcp(where, options.agent, *recorded) as pmcd:
             (_, _), found = fetch.measure(pmcd, options.client, [f"djstap.many.a{i}" for i in range(100)], 1)
             expect("instances", found, 100_000)
             expect("an element", pmcd.values("djstap.many.a99")["key999"], 99_999)
             states = pmcd.values("djstap.agent.script.state")
-            expect("states", states, {"many": "ended", "bad": "failed", "nonexistent": "failed"})
-            expect("damage", "damaged" in pmcd.values("djstap.agent.script.message")["bad"], True)
+            expect("states", states, {"many": "ended", "bad": "failed", "cut": "failed", "nonexistent": "failed"})
+            messages = pmcd.values("djstap.agent.script.message")
+            expect("damage", "damaged" in messages["bad"], True)
+            expect("a recording that was cut off", "the last frame is incomplete" in messages["cut"], True)
+            expect("what it has", pmcd.values("djstap.cut.a0"), {f"key{i}": i for i in range(3)})
 
 
 def check_former(options):
@@ -289,6 +297,12 @@ def check_dashboard(pmcd):
             expect(metric, metric in names, True)
 
 
+def check_help(options):
+    for arguments, status in (["--help"], 0), (["-?"], 0), (["--unknown"], 1):
+        shown = subprocess.run([options.agent, *arguments], capture_output=True, text=True, check=False)
+        expect(arguments[0], (shown.returncode, "--recorded" in shown.stdout + shown.stderr), (status, True))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for program in ("djstap", "agent", "client"):
@@ -297,6 +311,7 @@ def main():
     if not own_pmcd.is_installed():
         print("Performance Co-Pilot is not installed: skipped")
         sys.exit(77)
+    check_help(options)
     check_recording(options)
     check_many(options)
     check_former(options)

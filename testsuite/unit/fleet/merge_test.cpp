@@ -178,6 +178,18 @@ TEST(Merge, PrintsWhatHasNoSumByHost) {
               "last@b=\"ls\"\n");
 }
 
+TEST(Merge, EscapesTexts) {
+    Script script;
+    script.hit("a \"b\"\\\n\t\x1b\x7f\xc3\xa9", 1);
+    Merge merge;
+    merge.take("a", Script::description());
+    merge.take("a", script.frame());
+    const std::string text = text_of(merge.globals());
+    const std::string escaped = R"("a \"b\"\\\n\t\033\177é")";
+    EXPECT_NE(text.find("by_program[" + escaped + "]=1\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("last@a=" + escaped + "\n"), std::string::npos) << text;
+}
+
 TEST(Merge, NamesEveryHostOfWhichSomethingIsMissing) {
     Script script;
     script.hit("x", 1);

@@ -50,8 +50,12 @@ class Snapshots : public testing::Test {
         output_->end();
         writer_.flush();
         auto all = read_frames(path_);
-        EXPECT_TRUE(all) << all.failure().message;
-        return all ? *all : std::vector<SnapshotFrame>();
+        if (!all) {
+            ADD_FAILURE() << all.failure().message;
+            return {};
+        }
+        EXPECT_EQ(all->problem, "");
+        return all->frames;
     }
 
     TemporaryFolder folder_ = std::move(*TemporaryFolder::create_in_memory());
@@ -151,6 +155,35 @@ TEST_F(Snapshots, TellThatRecordsWereLost) {
     EXPECT_FALSE(std::get<GlobalsFrame>(all[3]).incomplete);
 }
 
+// The end of one snapshot and the begin of the next one are lost: the newer values count, once.
+TEST_F(Snapshots, ShowNoElementTwice) {
+    Losing controls;
+    output_->control(controls);
+    const std::string key = text("a") + number(1), other = text("b") + number(1);
+    event(0, number(1000));
+    event(2, number(1));
+    event(3, key + statistic(3));
+    event(4, key + histogram({0, 2, 1, 0}));
+    event(3, other + statistic(1));
+    controls.lost = 2;
+    event(2, number(2));
+    event(3, key + statistic(4));
+    event(4, key + histogram({0, 2, 2, 0}));
+    event(1, number(1000));
+    const auto all = frames();
+    ASSERT_EQ(all.size(), 3U);
+    const auto& globals = std::get<GlobalsFrame>(all[1]);
+    EXPECT_TRUE(globals.incomplete);
+    ASSERT_EQ(globals.globals.size(), 2U);
+    ASSERT_EQ(globals.globals[0].elements.size(), 1U);
+    EXPECT_EQ(globals.globals[0].elements[0].numbers[0], 2);
+    EXPECT_TRUE(globals.globals[1].shape);
+    ASSERT_EQ(globals.globals[1].elements.size(), 2U);
+    EXPECT_EQ(globals.globals[1].elements[0].numbers[0], 4);
+    EXPECT_EQ(globals.globals[1].elements[0].buckets, (std::vector<int64_t>{0, 2, 2, 0}));
+    EXPECT_EQ(globals.globals[1].elements[1].numbers[0], 1);
+}
+
 // Snapshots that never fit show nothing: why has to be said, but not each time.
 TEST_F(Snapshots, TellThatOneDoesNotFit) {
     for (int64_t i = 0; i < 3; i++) {
@@ -174,7 +207,7 @@ TEST_F(Snapshots, AreReadInPieces) {
     const size_t count = frames().size();
     const auto bytes = read_file(path_);
     ASSERT_TRUE(bytes);
-    FrameReader reader;
+    SnapshotReader reader;
     size_t found = 0;
     for (const char byte : *bytes) {
         reader.add({&byte, 1});
@@ -184,9 +217,16 @@ TEST_F(Snapshots, AreReadInPieces) {
     }
     EXPECT_EQ(found, count);
     EXPECT_TRUE(reader.at_border());
+    // Of a file that is cut off, what is complete is read.
+    const std::string cut = folder_.file("cut");
+    ASSERT_TRUE(write_file(cut, bytes->substr(0, bytes->size() - 1)));
+    const auto recorded = read_frames(cut);
+    ASSERT_TRUE(recorded);
+    EXPECT_EQ(recorded->frames.size(), count - 1);
+    EXPECT_EQ(recorded->problem, cut + ": the last frame is incomplete");
     // Every prefix is either read or incomplete.
     for (size_t end = 0; end < bytes->size(); end++) {
-        FrameReader part;
+        SnapshotReader part;
         part.add(std::string_view(*bytes).substr(0, end));
         for (auto frame = part.next(); frame && *frame;)
             frame = part.next();
@@ -203,7 +243,7 @@ TEST(SnapshotFrames, BucketsWithoutBoundsAreLeftOut) {
         frame.globals = {{0, HistogramShape{DJS_HISTOGRAM_LOG, buckets, 0, 0, 0}, {element}}};
         std::string bytes;
         put_frame(bytes, frame);
-        FrameReader reader;
+        SnapshotReader reader;
         reader.add(bytes);
         const auto read = reader.next();
         ASSERT_TRUE(read && *read);
@@ -218,7 +258,7 @@ TEST(SnapshotFrames, DamageIsAnError) {
           std::string("\x03\x0a\x09\x00", 4), std::string("\x00", 1),
           // A description, and its version, that have another type of field.
           std::string("\x02\x08\x01"), std::string("\x05\x0a\x03\x0a\x01x")}) {
-        FrameReader reader;
+        SnapshotReader reader;
         reader.add(bytes);
         EXPECT_FALSE(reader.next()) << bytes.size();
     }
