@@ -70,12 +70,15 @@ class Archive:
         self.folder(os.path.dirname(name)) if "/" in name else None
         self._entry(name, stat.S_IFREG | mode, text.encode())
 
-    def file(self, name, path):
-        """Adds a file of this machine under another name."""
+    def data(self, name, content):
         if "/" in name:
             self.folder(os.path.dirname(name))
+        self._entry(name, stat.S_IFREG | 0o755, content)
+
+    def file(self, name, path):
+        """Adds a file of this machine under another name."""
         with open(path, "rb") as file:
-            self._entry(name, stat.S_IFREG | 0o755, file.read())
+            self.data(name, file.read())
 
     def program(self, path, name=None):
         """Adds a program to /bin, and the shared libraries that it needs at the paths where it searches for them."""
