@@ -50,6 +50,8 @@ PtReg instruction_pointer();
 // The register that holds a function's result.
 PtReg result_register();
 
+// DWARF's number of the register that frames without a stack pointer's rule are found by.
+uint64_t frame_pointer_in_dwarf();
 // Maps DWARF's register number; nothing for registers that pt_regs does not contain.
 std::optional<PtReg> register_of_dwarf(uint64_t number);
 // The names of the registers with a DWARF number, for a hint.

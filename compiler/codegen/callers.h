@@ -13,6 +13,7 @@ namespace djstap::codegen {
 struct ReturnAddresses {
     std::function<llvm::Value*(PtReg)> reg;
     bool returned = false;
+    llvm::Value* ctx = nullptr; // the hit's context; a hit in a program needs it
 };
 
 // Jumps to `others` if the variant's hits must have certain callers and this one does not;

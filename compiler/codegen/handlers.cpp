@@ -78,7 +78,7 @@ llvm::Function* compile_body(ScriptModule& script, uint32_t index, const std::st
     hit.function = script.only_function(index);
     auto* others = llvm::BasicBlock::Create(script.context, "others", function);
     if (!entry_values)
-        check_callers(script, builder, variant, {hit.reg, variant.kind == HandlerKind::Return},
+        check_callers(script, builder, variant, {hit.reg, variant.kind == HandlerKind::Return, ctx},
                       others);
     Body body(script, function, builder, ctx, memory, variant.probe->locals, hit);
     body.begin_run(variant.probe->effects);

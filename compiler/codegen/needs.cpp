@@ -257,6 +257,10 @@ Needs needs_of(const ScriptModule& script, const Variant& variant) {
     // Its guard against re-entry ends what the handler's own fault would repeat for ever.
     if (variant.faults_again)
         return Needs::Context;
+    // Only the context knows where the process has the callers.
+    if (!variant.callers.frames.empty() &&
+        script.plan.images[variant.callers.image].kind == ImageKind::Program)
+        return Needs::Context;
     if (std::any_of(locals.begin(), locals.end(),
                     [](const program::Local& local) { return local.type != Type::Long; }))
         return Needs::Context;

@@ -354,7 +354,8 @@ void Body::write_target(const program::TargetValue& place, Value value) {
         address.steps.pop_back();
     }
     const std::string name(script_.diagnostics.sources().text(place.range));
-    if (found->is_text || address.steps.empty() || address.space != AddressSpace::Kernel ||
+    const bool is_user = address.space == AddressSpace::User;
+    if (found->is_text || address.steps.empty() || (is_user && script_.kernel.user_space) ||
         address.steps.back().kind != AccessStep::Kind::Load ||
         (hit_.copied_arguments && is_on_stack(address))) {
         script_.diagnostics.report(DiagnosticKind::TargetNotWritable, place.range, {name})
@@ -369,7 +370,8 @@ void Body::write_target(const program::TargetValue& place, Value value) {
     address.steps.pop_back();
     Value at = access(address, place.range);
     auto* where = script_.u32(script_.place("write to '" + name + "'", place.range));
-    builder_.CreateCall(script_.runtime("djs_store"), {ctx_, at, script_.u32(size), value, where});
+    builder_.CreateCall(script_.runtime(is_user ? "djs_store_user" : "djs_store"),
+                        {ctx_, at, script_.u32(size), value, where});
     check_error();
 }
 

@@ -139,6 +139,9 @@ struct CallSite {
     // The memory at register + offset holds the caller's own return address: at the callee's entry
     // for a Call, else at the address. Nothing: unknown.
     std::optional<std::pair<PtReg, int64_t>> return_slot;
+    // The frame pointer of the caller's own caller is stored that far from there; nothing: the
+    // register still holds it.
+    std::optional<int64_t> frame_pointer;
 };
 struct CallSites {
     std::vector<CodeRange> code; // of the caller

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "debuginfo/dwarf_info.h"
 
+#include "debuginfo/dwarf_tree.h"
 #include "debuginfo/pattern.h"
 #include "debuginfo/qualified.h"
 #include "debuginfo/syscalls.h"
@@ -81,6 +82,13 @@ DwarfInfo::matching_records(const FunctionPattern& pattern) const {
         return known->second;
     };
     std::vector<const FunctionRecord*> found;
+    const auto operation = find_operator(pattern.function);
+    if (operation && operation->is_conversion) {
+        for (const FunctionRecord& record : index_.functions_with_prefix("operator "))
+            if (in_file(record) && means_conversion(pattern.function, qualified_name(record)))
+                found.push_back(&record);
+        return found;
+    }
     if (is_qualified(pattern.function)) {
         for (const FunctionRecord& record : records_by_last_name(pattern.function))
             if (in_file(record) && qualified_matches(pattern.function, qualified_name(record)))
@@ -273,11 +281,17 @@ std::string DwarfInfo::unit_of(uint32_t offset) const {
 
 std::optional<Variable> DwarfInfo::global(std::string_view name_and_file) const {
     const size_t at = name_and_file.find('@');
-    const std::string_view name = name_and_file.substr(0, at);
+    const std::string scoped = without_anonymous_namespaces(name_and_file.substr(0, at));
+    const bool has_scope = is_qualified(scoped);
+    const std::string_view name = last_name(scoped);
     const std::string_view file =
         at == std::string_view::npos ? std::string_view() : name_and_file.substr(at + 1);
     auto take = [&](const VariableRecord& record) -> std::optional<Variable> {
         if (!file.empty() && !file_matches(file, unit_of(record.die)))
+            return std::nullopt;
+        Dwarf_Die die;
+        if (has_scope && (!dwarf_.get() || !dwarf_offdie(dwarf_.get(), record.die, &die) ||
+                          !qualified_matches(scoped, ScopedName{scope_of(&die), ""}.with(name))))
             return std::nullopt;
         Variable variable;
         variable.name = name;
@@ -291,7 +305,7 @@ std::optional<Variable> DwarfInfo::global(std::string_view name_and_file) const 
         if (auto variable = take(record))
             return variable;
     // Another symbol of a variable: the linker defines jiffies as jiffies_64.
-    const auto symbol = named.empty() ? image_.symbol(name) : std::nullopt;
+    const auto symbol = named.empty() && !has_scope ? image_.symbol(name) : std::nullopt;
     for (const VariableRecord& record : index_.variables())
         if (symbol && record.address == symbol->address)
             if (auto variable = take(record))

@@ -69,6 +69,10 @@ class DwarfInfo final : public DebugInfo {
     std::optional<StatementAddress> inline_instance(Dwarf_Die* die) const;
     void add_calls(Dwarf_Die* scope, CallSites& out) const;
     void add_call(Dwarf_Die* site, CallSites& out) const;
+    // Finds the callers' return addresses from the frame of the code at an address.
+    void set_return_slot(CallSite& call, uint64_t address) const;
+    void add_calls_by_instructions(const std::vector<CodeRange>& code,
+                                   const std::vector<CodeRange>& inlined, CallSites& out) const;
     const FunctionRecord* called_function(Dwarf_Die* site, uint64_t end, bool jump,
                                           uint64_t& branch) const;
 

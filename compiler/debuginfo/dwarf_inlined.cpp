@@ -12,26 +12,6 @@
 
 namespace djstap {
 
-namespace {
-
-// Returns the namespaces and classes around a declaration, from the outermost one.
-std::string scope_of(Dwarf_Die* declaration) {
-    Dwarf_Die* scopes = nullptr;
-    const int count = dwarf_getscopes_die(declaration, &scopes);
-    std::string text;
-    for (int i = count - 1; i > 0; i--) {
-        const int tag = dwarf_tag(&scopes[i]);
-        const char* name = dwarf_diename(&scopes[i]);
-        if (name && (tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
-                     tag == DW_TAG_structure_type || tag == DW_TAG_union_type))
-            text.append(text.empty() ? "" : "::").append(name);
-    }
-    std::free(scopes);
-    return text;
-}
-
-} // namespace
-
 // A function without code of its own may have no symbol: its entry tells the scopes.
 std::string DwarfInfo::qualified_name(const InlineRecord& record) const {
     const auto instances = index_.instances(record);
@@ -46,14 +26,19 @@ std::string DwarfInfo::qualified_name(const InlineRecord& record) const {
         dwarf_formstring(dwarf_attr_integrate(&origin, DW_AT_linkage_name, &attribute));
     if (const auto scoped = linkage ? scoped_name(linkage) : std::nullopt)
         return scoped->with(name);
-    Dwarf_Die declaration;
-    if (dwarf_formref_die(dwarf_attr(&origin, DW_AT_specification, &attribute), &declaration))
-        origin = declaration;
     return ScopedName{scope_of(&origin), ""}.with(name);
 }
 
 std::vector<const InlineRecord*> DwarfInfo::matching_inlines(const FunctionPattern& pattern) const {
     std::vector<const InlineRecord*> found;
+    const auto operation = find_operator(pattern.function);
+    if (operation && operation->is_conversion) {
+        for (const InlineRecord& record : index_.inlines_with_prefix("operator "))
+            if (file_matches(pattern.file, index_.text(record.file)) &&
+                means_conversion(pattern.function, qualified_name(record)))
+                found.push_back(&record);
+        return found;
+    }
     if (is_qualified(pattern.function)) {
         const std::string_view name = last_name(pattern.function);
         for (const InlineRecord& record : has_wildcard(name)

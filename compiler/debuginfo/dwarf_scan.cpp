@@ -97,10 +97,10 @@ DwarfScanner::DwarfScanner(Dwarf* dwarf, const Image& image)
 
 // The same string of .debug_str names a type in thousands of units: its offset shows that it is
 // known.
-bool DwarfScanner::first_sight(const char* name, int tag) {
+bool DwarfScanner::first_sight(const char* name, int tag, size_t scope) {
     if (seen_count_ * 2 >= seen_names_.size())
         grow_seen();
-    uintptr_t key = (reinterpret_cast<uintptr_t>(name) << 8) | (tag & 0xff);
+    uintptr_t key = ((reinterpret_cast<uintptr_t>(name) + scope) << 8) | (tag & 0xff);
     size_t mask = seen_names_.size() - 1;
     for (size_t at = (key * 0x9e3779b97f4a7c15) >> 32 & mask;; at = (at + 1) & mask) {
         if (seen_names_[at] == key)
@@ -127,19 +127,21 @@ void DwarfScanner::grow_seen() {
     }
 }
 
-void DwarfScanner::scan_type(Dwarf_Die* die, int tag) {
+bool DwarfScanner::scan_type(Dwarf_Die* die, int tag, const Scope& scope) {
     Dwarf_Attribute attribute;
     const char* name = dwarf_formstring(dwarf_attr(die, DW_AT_name, &attribute));
     if (!name)
-        return;
+        return false;
     bool shared = attribute.form != DW_FORM_string; // otherwise the bytes are in the entry itself
     bool is_declaration =
         tag != DW_TAG_typedef && tag != DW_TAG_base_type && dwarf_hasattr(die, DW_AT_declaration);
-    if (is_declaration || (shared && !first_sight(name, tag)))
-        return;
-    uint32_t number = result_.strings.add(name);
-    if (recorded_types_.insert(uint64_t(tag) << 32 | number).second)
-        result_.types.push_back({number, uint32_t(dwarf_dieoffset(die)), uint32_t(tag)});
+    if (is_declaration || (shared && !first_sight(name, tag, scope.hash)))
+        return false;
+    uint32_t number = result_.strings.add(scope.prefix.empty() ? name : scope.prefix + name);
+    if (!recorded_types_.insert(uint64_t(tag) << 32 | number).second)
+        return false;
+    result_.types.push_back({number, uint32_t(dwarf_dieoffset(die)), uint32_t(tag)});
+    return true;
 }
 
 // A header's enumeration occurs in thousands of units: each name is recorded once.
@@ -166,14 +168,22 @@ void DwarfScanner::scan_variable(Dwarf_Die* die) {
         return;
     Dwarf_Op* operations = nullptr;
     size_t count = 0;
-    if (dwarf_getlocation(&attribute, &operations, &count) != 0 || count != 1 ||
-        operations[0].atom != DW_OP_addr)
+    if (dwarf_getlocation(&attribute, &operations, &count) != 0 || count != 1)
         return;
+    Dwarf_Addr address = operations[0].number;
+    Dwarf_Attribute indexed; // clang writes the number of an address
+    if (operations[0].atom == DW_OP_addrx) {
+        if (dwarf_getlocation_attr(&attribute, operations, &indexed) != 0 ||
+            dwarf_formaddr(&indexed, &address) != 0)
+            return;
+    } else if (operations[0].atom != DW_OP_addr) {
+        return;
+    }
     const char* name = dwarf_diename(die);
     if (!name || !*name)
         return;
     bool external = dwarf_hasattr_integrate(die, DW_AT_external);
-    result_.variables.push_back({operations[0].number, result_.strings.add(name), type_offset(die),
+    result_.variables.push_back({address, result_.strings.add(name), type_offset(die),
                                  uint32_t(dwarf_dieoffset(die)), external});
 }
 
@@ -206,39 +216,62 @@ void DwarfScanner::scan_unit(Dwarf_Off unit) {
     origins_.clear();
     int language = dwarf_srclang(&unit_);
     unit_is_c_ = language != DW_LANG_Mips_Assembler && language != -1;
-    scan_scope(&unit_, 0);
+    unit_has_scopes_ = has_scopes(language);
+    scan_scope(&unit_, {});
 }
 
-constexpr int deepest_namespace = 64;
+constexpr int deepest_scope = 64;
 
-// A unit, or a namespace, in which compilers may define functions and variables. Types have the
-// names of C: those in namespaces are known by their uses only.
-void DwarfScanner::scan_scope(Dwarf_Die* scope, int depth) {
-    each_child(scope, [&](Dwarf_Die* die) {
-        switch (int tag = dwarf_tag(die)) {
-        case DW_TAG_namespace:
-            if (depth < deepest_namespace)
-                scan_scope(die, depth + 1);
-            break;
-        case DW_TAG_structure_type:
-        case DW_TAG_union_type:
-        case DW_TAG_enumeration_type:
-        case DW_TAG_typedef:
-        case DW_TAG_base_type:
-            if (depth > 0)
-                break;
-            scan_type(die, tag);
-            if (tag == DW_TAG_enumeration_type)
+DwarfScanner::Scope DwarfScanner::Scope::inside(const char* name) const {
+    Scope inner{prefix, hash, depth + 1};
+    if (name && *name) { // an anonymous namespace is not named
+        inner.prefix.append(name).append("::");
+        inner.hash = std::hash<std::string>()(inner.prefix);
+    }
+    return inner;
+}
+
+namespace {
+
+bool may_contain_types(int tag) {
+    return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
+bool is_type(int tag) {
+    return may_contain_types(tag) || tag == DW_TAG_enumeration_type || tag == DW_TAG_typedef ||
+           tag == DW_TAG_base_type;
+}
+
+} // namespace
+
+// Most units repeat a class that others have: what it contains is looked at once.
+void DwarfScanner::scan_types_inside(Dwarf_Die* type, const Scope& scope) {
+    if (scope.depth > deepest_scope)
+        return;
+    each_child(type, [&](Dwarf_Die* die) {
+        const int tag = dwarf_tag(die);
+        if (is_type(tag) && scan_type(die, tag, scope) && may_contain_types(tag))
+            scan_types_inside(die, scope.inside(dwarf_diename(die)));
+    });
+}
+
+// A unit, or a namespace, in which compilers may define functions, variables and types.
+void DwarfScanner::scan_scope(Dwarf_Die* parent, const Scope& scope) {
+    each_child(parent, [&](Dwarf_Die* die) {
+        const int tag = dwarf_tag(die);
+        if (is_type(tag)) {
+            const bool is_new = scan_type(die, tag, scope);
+            if (is_new && unit_has_scopes_ && may_contain_types(tag))
+                scan_types_inside(die, scope.inside(dwarf_diename(die)));
+            if (tag == DW_TAG_enumeration_type && scope.depth == 0)
                 scan_enumerators(die);
-            break;
-        case DW_TAG_variable:
+        } else if (tag == DW_TAG_namespace) {
+            if (scope.depth < deepest_scope)
+                scan_scope(die, scope.inside(dwarf_diename(die)));
+        } else if (tag == DW_TAG_variable) {
             scan_variable(die);
-            break;
-        case DW_TAG_subprogram:
+        } else if (tag == DW_TAG_subprogram) {
             scan_subprogram(die);
-            break;
-        default:
-            break;
         }
     });
 }

@@ -82,8 +82,17 @@ class DwarfScanner {
     struct Origin { // of an inlined instance
         uint32_t name, file, line;
     };
-    void scan_scope(Dwarf_Die* scope, int depth);
-    void scan_type(Dwarf_Die* die, int tag);
+    // The namespaces and classes around entries: "shop::order::".
+    struct Scope {
+        std::string prefix;
+        size_t hash = 0;
+        int depth = 0;
+        Scope inside(const char* name) const;
+    };
+    void scan_scope(Dwarf_Die* parent, const Scope& scope);
+    void scan_types_inside(Dwarf_Die* type, const Scope& scope);
+    // Returns whether it is seen for the first time, and has a name.
+    bool scan_type(Dwarf_Die* die, int tag, const Scope& scope);
     void scan_enumerators(Dwarf_Die* die);
     void scan_variable(Dwarf_Die* die);
     void scan_subprogram(Dwarf_Die* die);
@@ -105,6 +114,7 @@ class DwarfScanner {
     ScanResult result_;
     Dwarf_Die unit_ = {};
     bool unit_is_c_ = false;
+    bool unit_has_scopes_ = false; // classes may contain types
     bool files_read_ = false;
     std::vector<uint32_t> files_; // of the unit, as string numbers
     std::unordered_map<Dwarf_Off, Origin> origins_;
@@ -112,7 +122,7 @@ class DwarfScanner {
     std::vector<uintptr_t> seen_names_;
     size_t seen_count_ = 0;
     std::unordered_set<uint64_t> recorded_types_; // (string number, tag)
-    bool first_sight(const char* name, int tag);
+    bool first_sight(const char* name, int tag, size_t scope = 0);
     void grow_seen();
 };
 

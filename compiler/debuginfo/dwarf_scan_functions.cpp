@@ -275,13 +275,23 @@ void DwarfScanner::use_calling_convention(Dwarf_Die* die, FunctionRecord& functi
 }
 
 // Returns whether the function's symbol is its name, in C++ its linkage name, and not a clone's.
+// The symbol may be another one at the same place, as a constructor has two of them; gcc describes
+// no linkage name in an anonymous namespace.
 bool DwarfScanner::is_own_symbol(Dwarf_Die* die, const FunctionRecord& function) {
     if (function.symbol == function.name)
         return true;
     Dwarf_Attribute attribute;
     const char* linkage =
         dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
-    return linkage && function.symbol == result_.strings.add(linkage);
+    if (!linkage) {
+        const std::string_view symbol = result_.strings.all()[function.symbol];
+        return symbol.starts_with("_Z") && symbol.find('.') == std::string_view::npos;
+    }
+    if (function.symbol == result_.strings.add(linkage))
+        return true;
+    const auto symbols = image_.symbols_named(linkage);
+    return std::any_of(symbols.begin(), symbols.end(),
+                       [&](const Symbol& symbol) { return symbol.address == function.entry; });
 }
 
 void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
@@ -290,7 +300,9 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     context.at_entry = true;
     context.entry = function.entry;
     const auto return_address = static_cast<int64_t>(arch::return_address_bytes());
-    context.frame_base = [=] { return FrameBase{arch::stack_pointer(), return_address}; };
+    context.frame_base = [=] {
+        return FrameBase{arch::stack_pointer(), return_address, std::nullopt};
+    };
     function.first_parameter = result_.parameters.size();
     std::vector<std::pair<Dwarf_Off, Dwarf_Die>> own; // by their origins
     bool usual = true;

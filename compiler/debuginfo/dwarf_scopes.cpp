@@ -2,8 +2,10 @@
 // Finds the variables in scope at an address.
 #include "debuginfo/dwarf_info.h"
 
+#include "arch/arch.h"
 #include "debuginfo/dwarf_tree.h"
 
+#include <array>
 #include <cstdlib>
 #include <set>
 #include <unordered_set>
@@ -85,6 +87,27 @@ class ScopeWalk {
 
 } // namespace
 
+namespace {
+
+// Returns where a frame's caller keeps its frame pointer, from the call frame address; nothing
+// where it is still in the register.
+std::optional<int64_t> saved_frame_pointer(Dwarf_Frame* frame) {
+    std::array<Dwarf_Op, 3> room{};
+    Dwarf_Op* operations = nullptr;
+    size_t count = 0;
+    const auto number = static_cast<int>(arch::frame_pointer_in_dwarf());
+    if (dwarf_frame_register(frame, number, room.data(), &operations, &count) != 0 || count == 0 ||
+        operations[0].atom != DW_OP_call_frame_cfa)
+        return std::nullopt;
+    if (count == 1)
+        return 0;
+    if (count == 2 && operations[1].atom == DW_OP_plus_uconst)
+        return static_cast<int64_t>(operations[1].number);
+    return std::nullopt;
+}
+
+} // namespace
+
 std::optional<FrameBase> call_frame_address(Dwarf_CFI* table, uint64_t address) {
     Dwarf_Frame* frame = nullptr;
     if (!table || dwarf_cfi_addrframe(table, address, &frame) != 0)
@@ -96,7 +119,7 @@ std::optional<FrameBase> call_frame_address(Dwarf_CFI* table, uint64_t address) 
         LocationContext none;
         Location location = location_of_expression(operations, count, none, nullptr);
         if (location.kind == LocationKind::Memory || location.kind == LocationKind::Register)
-            base = FrameBase{location.reg, location.offset};
+            base = FrameBase{location.reg, location.offset, saved_frame_pointer(frame)};
     }
     std::free(frame);
     return base;
@@ -128,7 +151,7 @@ std::optional<FrameBase> DwarfInfo::frame_base_at(uint64_t address) const {
     LocationContext none;
     Location location = location_of_expression(operations, count, none, nullptr);
     if (location.kind == LocationKind::Register || location.kind == LocationKind::Memory)
-        return FrameBase{location.reg, location.offset};
+        return FrameBase{location.reg, location.offset, std::nullopt};
     return std::nullopt;
 }
 

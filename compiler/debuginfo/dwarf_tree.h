@@ -5,6 +5,7 @@
 #include <elfutils/libdw.h>
 
 #include <optional>
+#include <string>
 
 namespace djstap {
 
@@ -35,5 +36,12 @@ inline std::optional<uint64_t> entry_of_inlined(Dwarf_Die* die) {
         return address;
     return std::nullopt;
 }
+
+// Returns whether types and functions of a language (DW_LANG_…) are in namespaces and classes.
+bool has_scopes(int language);
+
+// Returns the namespaces and classes around the declaration of an entry, from the outermost one:
+// "shop::order". Anonymous ones are not named.
+std::string scope_of(Dwarf_Die* die);
 
 } // namespace djstap

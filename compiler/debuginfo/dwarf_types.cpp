@@ -4,6 +4,7 @@
 #include "debuginfo/dwarf_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <fcntl.h>
 
 namespace djstap {
@@ -103,6 +104,73 @@ std::optional<TypeId> DwarfTypes::tagged(std::string_view name, int tag) const {
     return std::nullopt;
 }
 
+namespace {
+
+bool is_class(int tag) {
+    return tag == DW_TAG_structure_type || tag == DW_TAG_class_type;
+}
+
+bool is_reference(int tag) {
+    return tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
+}
+
+int language_of(Dwarf_Die* die) {
+    Dwarf_Die unit;
+    return dwarf_diecu(die, &unit, nullptr, nullptr) ? dwarf_srclang(&unit) : -1;
+}
+
+// Returns whether a type with scopes, "shop::box<shop::order>", ends with a name, whatever spaces
+// the compiler and the user put into the arguments of templates. `whole`: no scope may be omitted.
+bool is_named(std::string_view type, std::string_view name, bool whole) {
+    size_t at = type.size(), left = name.size();
+    while (left > 0) {
+        if (name[left - 1] == ' ') {
+            left--;
+        } else if (at > 0 && type[at - 1] == ' ') {
+            at--;
+        } else if (at > 0 && type[at - 1] == name[left - 1]) {
+            at--;
+            left--;
+        } else {
+            return false;
+        }
+    }
+    return at == 0 || (!whole && type.substr(0, at).ends_with("::"));
+}
+
+} // namespace
+
+// Returns a type of C++ whose outer scopes a name may omit: the one with the fewest of them.
+std::optional<TypeId> DwarfTypes::scoped(std::string_view name, std::span<const int> tags) const {
+    const bool whole = name.starts_with("::");
+    if (whole)
+        name.remove_prefix(2);
+    const TypeRecord* found = nullptr;
+    size_t length = 0;
+    for (const TypeRecord& record : index_().types()) {
+        const std::string_view text = index_().text(record.name);
+        if ((!found || text.size() < length) &&
+            std::find(tags.begin(), tags.end(), int(record.tag)) != tags.end() &&
+            is_named(text, name, whole)) {
+            found = &record;
+            length = text.size();
+        }
+    }
+    return found ? std::optional<TypeId>(found->die) : std::nullopt;
+}
+
+// The definition of what an entry declares.
+std::optional<TypeId> DwarfTypes::defined(Dwarf_Die* declaration, int tag) const {
+    std::string name = name_of(declaration);
+    if (has_scopes(language_of(declaration)))
+        if (const std::string scope = scope_of(declaration); !scope.empty())
+            name = scope + "::" + name;
+    auto found = tagged(name, tag);
+    if (!found && is_class(tag))
+        found = tagged(name, tag == DW_TAG_class_type ? DW_TAG_structure_type : DW_TAG_class_type);
+    return found;
+}
+
 bool DwarfTypes::bare(TypeId type, Dwarf_Die* die, TypeId* id) const {
     for (int depth = 0; depth < deepest_typedef; depth++) {
         if (!die_of(type, die))
@@ -113,7 +181,7 @@ bool DwarfTypes::bare(TypeId type, Dwarf_Die* die, TypeId* id) const {
             continue;
         }
         if (dwarf_hasattr(die, DW_AT_declaration)) {
-            auto definition = tagged(name_of(die), tag);
+            auto definition = defined(die, tag);
             if (definition && *definition != type) {
                 type = *definition;
                 continue;
@@ -148,6 +216,7 @@ CType DwarfTypes::resolve(TypeId type) const {
         result.kind = base_kind(&die, result.is_signed);
         break;
     case DW_TAG_structure_type:
+    case DW_TAG_class_type:
         result.kind = CTypeKind::Struct;
         break;
     case DW_TAG_union_type:
@@ -161,6 +230,8 @@ CType DwarfTypes::resolve(TypeId type) const {
         break;
     }
     case DW_TAG_pointer_type:
+    case DW_TAG_reference_type: // C++ reads through it
+    case DW_TAG_rvalue_reference_type:
         result.kind = CTypeKind::Pointer;
         result.size = sizeof(uint64_t);
         break;
@@ -196,10 +267,15 @@ std::vector<CMember> DwarfTypes::members(TypeId type) const {
     if (!bare(type, &die))
         return members;
     int tag = dwarf_tag(&die);
-    if (tag != DW_TAG_structure_type && tag != DW_TAG_union_type)
+    if (!is_class(tag) && tag != DW_TAG_union_type)
         return members;
     each_child(&die, [&](Dwarf_Die* child) {
-        if (dwarf_tag(child) != DW_TAG_member)
+        // A base class is like a member without a name, but where a virtual one is depends on the
+        // object; a static member is a variable.
+        const bool is_base = dwarf_tag(child) == DW_TAG_inheritance &&
+                             number(child, DW_AT_virtuality).value_or(0) == 0;
+        if ((dwarf_tag(child) != DW_TAG_member && !is_base) ||
+            dwarf_hasattr(child, DW_AT_external) || dwarf_hasattr(child, DW_AT_declaration))
             return;
         CMember member;
         member.name = name_of(child);
@@ -235,22 +311,31 @@ std::vector<CEnumerator> DwarfTypes::enumerators(TypeId type) const {
 
 std::optional<TypeId> DwarfTypes::by_name(std::string_view name) const {
     NamedType wanted = parse_type_name(name);
+    static constexpr std::array<int, 6> all{DW_TAG_typedef,        DW_TAG_base_type,
+                                            DW_TAG_structure_type, DW_TAG_class_type,
+                                            DW_TAG_union_type,     DW_TAG_enumeration_type};
+    static constexpr std::array<int, 2> classes{DW_TAG_structure_type, DW_TAG_class_type};
+    static constexpr std::array<int, 1> unions{DW_TAG_union_type};
+    static constexpr std::array<int, 1> enumerations{DW_TAG_enumeration_type};
+    std::span<const int> tags = all;
     switch (wanted.kind) {
     case NamedTypeKind::Struct:
-        return tagged(wanted.name, DW_TAG_structure_type);
+        tags = classes;
+        break;
     case NamedTypeKind::Union:
-        return tagged(wanted.name, DW_TAG_union_type);
+        tags = unions;
+        break;
     case NamedTypeKind::Enum:
-        return tagged(wanted.name, DW_TAG_enumeration_type);
+        tags = enumerations;
+        break;
     case NamedTypeKind::Plain:
         break;
     }
-    for (int tag : {DW_TAG_typedef, DW_TAG_base_type, DW_TAG_structure_type, DW_TAG_union_type,
-                    DW_TAG_enumeration_type}) {
+    for (int tag : tags) {
         if (auto found = tagged(wanted.name, tag))
             return found;
     }
-    return std::nullopt;
+    return wanted.name.empty() ? std::nullopt : scoped(wanted.name, tags);
 }
 
 TypeStep DwarfTypes::step(TypeId type) const {
@@ -271,6 +356,9 @@ TypeStep DwarfTypes::step(TypeId type) const {
     case DW_TAG_structure_type:
         tagged_text("struct");
         break;
+    case DW_TAG_class_type:
+        tagged_text("class");
+        break;
     case DW_TAG_union_type:
         tagged_text("union");
         break;
@@ -278,7 +366,10 @@ TypeStep DwarfTypes::step(TypeId type) const {
         tagged_text("enum");
         break;
     case DW_TAG_pointer_type:
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
         step.form = TypeStep::Form::Pointer;
+        step.text = !is_reference(tag) ? "*" : tag == DW_TAG_reference_type ? "&" : "&&";
         break;
     case DW_TAG_subroutine_type:
         step.form = TypeStep::Form::Function;

@@ -5,6 +5,8 @@
 #include "debuginfo/index.h"
 #include "debuginfo/type_names.h"
 
+#include <span>
+
 namespace djstap {
 
 // Opens vmlinux through libdw on first use.
@@ -58,6 +60,8 @@ class DwarfTypes {
     // Strips typedefs and qualifiers, and replaces a declaration by the definition elsewhere.
     bool bare(TypeId type, Dwarf_Die* die, TypeId* id = nullptr) const;
     std::optional<TypeId> tagged(std::string_view name, int tag) const;
+    std::optional<TypeId> scoped(std::string_view name, std::span<const int> tags) const;
+    std::optional<TypeId> defined(Dwarf_Die* declaration, int tag) const;
 
     const LazyDwarf& dwarf_;
     TypeIndex index_;

@@ -44,6 +44,7 @@ class DwarfIndex {
     std::span<const InstanceRecord> instances(const InlineRecord& record) const;
     // Returns those of them that have code.
     std::span<const InstanceRecord> placed_instances(const InlineRecord& record) const;
+    std::span<const TypeRecord> types() const { return types_; }
     std::span<const TypeRecord> types_named(std::string_view name) const;
     std::span<const VariableRecord> variables_named(std::string_view name) const;
     std::span<const VariableRecord> variables() const { return variables_; }

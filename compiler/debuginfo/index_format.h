@@ -8,7 +8,7 @@
 
 namespace djstap {
 
-inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 11, 11};
+inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 12, 11};
 
 enum class IndexSection : size_t {
     functions,   // FunctionRecord by name, then entry
@@ -87,7 +87,7 @@ struct InstanceRecord {
 };
 
 struct TypeRecord {
-    uint32_t name;
+    uint32_t name; // in a namespace or class of C++: with its scopes, "shop::order"
     uint32_t die;
     uint32_t tag;
 };

@@ -5,12 +5,16 @@
 
 #include <elfutils/libdw.h>
 #include <functional>
+#include <optional>
 
 namespace djstap {
 
 struct FrameBase {
     PtReg reg{};
     int64_t offset = 0;
+    // Of a call frame: the caller's frame pointer is stored that far from it; nothing: the register
+    // still holds it.
+    std::optional<int64_t> frame_pointer;
 };
 
 // Returns the call frame address, "register plus offset" if the rule for it has that form.

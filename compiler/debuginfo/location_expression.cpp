@@ -339,6 +339,17 @@ class Translator {
             address.number = operation.number;
             return push(address);
         }
+        case DW_OP_addrx: { // the number of an address
+            Dwarf_Attribute indexed;
+            Dwarf_Addr number = 0;
+            if (!attribute_ || dwarf_getlocation_attr(attribute_, &operation, &indexed) != 0 ||
+                dwarf_formaddr(&indexed, &number) != 0)
+                return fail(too_complex);
+            LocationOperation address;
+            address.kind = Kind::Address;
+            address.number = number;
+            return push(address);
+        }
         case DW_OP_const1u:
         case DW_OP_const2u:
         case DW_OP_const4u:

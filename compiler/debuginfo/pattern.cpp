@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "debuginfo/pattern.h"
 
+#include "debuginfo/qualified.h"
 #include "image/glob.h"
 #include "system/number.h"
 
@@ -24,8 +25,12 @@ Failure bad(std::string_view text, const std::string& what) {
 
 // The arguments of a template are separated by commas and spaces.
 bool has_bad_character(std::string_view text) {
+    const auto operation = find_operator(text);
     int depth = 0;
-    for (unsigned char c : text) {
+    for (size_t i = 0; i < text.size(); i++) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        if (c == ' ' && operation && i > operation->begin && i < operation->end)
+            continue;
         depth += c == '<';
         depth -= c == '>';
         if (c < ' ' || c == 0x7f || (c == ' ' && depth <= 0))
@@ -36,7 +41,8 @@ bool has_bad_character(std::string_view text) {
 
 // Returns where a name ends that may have scopes, "shop::order": at one of `marks`; npos: nowhere.
 size_t end_of_name(std::string_view text, std::string_view marks) {
-    for (size_t i = 0; i < text.size(); i++) {
+    const auto operation = find_operator(text);
+    for (size_t i = operation ? operation->end : 0; i < text.size(); i++) {
         if (text.substr(i, 2) == "::")
             i++;
         else if (marks.find(text[i]) != std::string_view::npos)
@@ -89,7 +95,9 @@ Status parse_line(std::string_view text, char mark, std::string_view line,
 
 } // namespace
 
-Result<FunctionPattern> parse_function_pattern(std::string_view text) {
+Result<FunctionPattern> parse_function_pattern(std::string_view given) {
+    const std::string named = without_anonymous_namespaces(given);
+    const std::string_view text = named;
     FunctionPattern pattern;
     size_t at = text.find('@');
     std::string_view function = text.substr(0, at);

@@ -26,6 +26,10 @@ std::string take(char* text) {
 
 // Returns where the last separator outside of brackets begins; npos: there is none.
 size_t last_separator(std::string_view name) {
+    if (const auto found = find_operator(name); found && found->end == name.size()) {
+        const bool has_scope = name.substr(0, found->begin).ends_with(separator);
+        return has_scope ? found->begin - separator.size() : std::string_view::npos;
+    }
     int depth = 0;
     for (size_t i = name.size(); i-- > 0;) {
         const char c = name[i];
@@ -42,17 +46,6 @@ ScopedName split(std::string_view text) {
     if (at == std::string_view::npos)
         return {"", std::string(text)};
     return {std::string(text.substr(0, at)), std::string(text.substr(at + separator.size()))};
-}
-
-void remove_anonymous(std::string& scope) {
-    for (size_t at = 0; (at = scope.find(anonymous, at)) != std::string::npos;) {
-        size_t end = at + anonymous.size();
-        if (scope.compare(end, separator.size(), separator) == 0)
-            end += separator.size();
-        else if (at >= separator.size())
-            at -= separator.size();
-        scope.erase(at, end - at);
-    }
 }
 
 // The hash with which Rust's older symbols end: "h0123456789abcdef".
@@ -102,7 +95,7 @@ std::optional<ScopedName> of_itanium(std::string symbol) {
     }
     ScopedName found{take(demangler.getFunctionDeclContextName(nullptr, nullptr)),
                      take(demangler.getFunctionBaseName(nullptr, nullptr))};
-    remove_anonymous(found.scope);
+    found.scope = without_anonymous_namespaces(found.scope);
     return found;
 }
 
@@ -121,6 +114,19 @@ std::optional<ScopedName> of_rust(const std::string& symbol) {
 
 bool is_qualified(std::string_view name) {
     return name.find(separator) != std::string_view::npos;
+}
+
+std::string without_anonymous_namespaces(std::string_view name) {
+    std::string scope(name);
+    for (size_t at = 0; (at = scope.find(anonymous, at)) != std::string::npos;) {
+        size_t end = at + anonymous.size();
+        if (scope.compare(end, separator.size(), separator) == 0)
+            end += separator.size();
+        else if (at >= separator.size())
+            at -= separator.size();
+        scope.erase(at, end - at);
+    }
+    return scope;
 }
 
 std::string_view last_name(std::string_view name) {

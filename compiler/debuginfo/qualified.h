@@ -16,6 +16,21 @@ bool is_qualified(std::string_view name);
 // Returns what is behind the last ::, outside of brackets: "total".
 std::string_view last_name(std::string_view name);
 
+// Returns a name without the scopes that have none: "shop::(anonymous namespace)::order" is
+// "shop::order".
+std::string without_anonymous_namespaces(std::string_view name);
+
+// The name of an operator in C++, at the end of a text or in front of what follows it in a pattern.
+struct OperatorName {
+    size_t begin = 0, end = 0;  // "operator<<" in "shop::operator<<@shop.cpp"
+    bool is_conversion = false; // "operator const char*"
+};
+std::optional<OperatorName> find_operator(std::string_view text);
+
+// Returns whether a name of a conversion means a function with this qualified name, as
+// qualified_matches: "operator const char*" is also "shop::order::operator char const*".
+bool means_conversion(std::string_view name, std::string_view qualified);
+
 struct ScopedName {
     std::string scope; // "shop::order"; empty: none. Without anonymous namespaces
     std::string name;  // without arguments of a template

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "debuginfo/type_names.h"
 
+#include "debuginfo/qualified.h"
 #include "diagnostics/suggest.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ std::string write(TypeId type, std::string inner, const std::function<TypeStep(T
         TypeStep target = at.base_type ? step(at.base_type) : TypeStep{};
         bool wraps =
             target.form == TypeStep::Form::Array || target.form == TypeStep::Form::Function;
-        std::string star = "*";
+        std::string star = at.text.empty() ? "*" : at.text; // or a reference
         star += inner;
         if (wraps)
             star.insert(0, "(").append(")");
@@ -104,6 +105,18 @@ std::string base_type_name(const std::vector<std::string_view>& words) {
     return sign + "int";
 }
 
+// The arguments of a template may contain spaces.
+size_t end_of_word(std::string_view text) {
+    int depth = 0;
+    for (size_t i = 0; i < text.size(); i++) {
+        depth += text[i] == '<';
+        depth -= text[i] == '>';
+        if (depth <= 0 && std::string_view(" \t\n").find(text[i]) != std::string_view::npos)
+            return i;
+    }
+    return text.size();
+}
+
 uint64_t letters_of(std::string_view name) {
     uint64_t letters = 0;
     for (unsigned char c : name)
@@ -131,19 +144,21 @@ void place_bit_field(CMember& member, uint64_t bits, uint64_t storage) {
     member.bit_offset = bits - member.offset * 8;
 }
 
-NamedType parse_type_name(std::string_view text) {
+NamedType parse_type_name(std::string_view given) {
+    const std::string named = without_anonymous_namespaces(given);
+    std::string_view text = named;
     std::vector<std::string_view> words;
     while (!text.empty()) {
         size_t begin = text.find_first_not_of(" \t\n");
         if (begin == std::string_view::npos)
             break;
         text.remove_prefix(begin);
-        std::string_view word = text.substr(0, text.find_first_of(" \t\n"));
+        std::string_view word = text.substr(0, end_of_word(text));
         text.remove_prefix(word.size());
         if (word != "const" && word != "volatile")
             words.push_back(word);
     }
-    if (words.size() == 2 && words[0] == "struct")
+    if (words.size() == 2 && (words[0] == "struct" || words[0] == "class"))
         return {NamedTypeKind::Struct, std::string(words[1])};
     if (words.size() == 2 && words[0] == "union")
         return {NamedTypeKind::Union, std::string(words[1])};

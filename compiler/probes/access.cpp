@@ -359,6 +359,8 @@ std::string fingerprint(const Callers& callers) {
         return text;
     add('/', static_cast<unsigned>(callers.reg));
     add('+', callers.offset);
+    if (callers.frame_pointer)
+        add('f', *callers.frame_pointer);
     add('@', callers.image);
     for (const CallerFrame& frame : callers.frames) {
         for (const CodeRange& range : frame.code) {
@@ -367,7 +369,9 @@ std::string fingerprint(const Callers& callers) {
         }
         for (const CallerFrame::Call& call : frame.calls) {
             add('<', call.return_address);
-            add('+', call.next);
+            add(call.by_frame_pointer ? 'p' : '+', call.next);
+            if (call.frame_pointer)
+                add('f', *call.frame_pointer);
         }
     }
     return text;

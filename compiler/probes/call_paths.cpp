@@ -21,7 +21,16 @@ FunctionInfo function_of(const StatementAddress& inlined) {
     return function;
 }
 
+std::optional<PtReg> frame_pointer() {
+    return arch::register_of_dwarf(arch::frame_pointer_in_dwarf());
+}
+
 } // namespace
+
+// A trampoline in the kernel does not see that register, and the kernel has no such frames.
+bool CallPaths::has_frame_pointers() const {
+    return info_.image().kind() == ImageKind::Program;
+}
 
 const CallSites& CallPaths::calls_of(const CallerScope& scope) {
     auto [known, added] = calls_.try_emplace({scope.scope ? 0 : scope.entry, scope.scope});
@@ -48,10 +57,14 @@ CallPaths::frames_of_callee(const Here& here, const CallSites& calls, uint64_t c
         frame.code = calls.code;
         return std::vector<CallerFrame>{std::move(frame)};
     }
-    for (const CallSite& site : calls.sites)
-        if (site.kind == CallSite::Kind::Call && site.callee.entry == callee && site.return_slot &&
-            site.return_slot->first == arch::stack_pointer())
-            frame.calls.push_back({site.address, site.return_slot->second});
+    for (const CallSite& site : calls.sites) {
+        if (site.kind != CallSite::Kind::Call || site.callee.entry != callee || !site.return_slot)
+            continue;
+        const auto [reg, distance] = *site.return_slot;
+        const bool by_frame_pointer = has_frame_pointers() && reg == frame_pointer();
+        if (by_frame_pointer || reg == arch::stack_pointer())
+            frame.calls.push_back({site.address, distance, by_frame_pointer, site.frame_pointer});
+    }
     if (frame.calls.empty())
         return std::nullopt;
     std::vector<CallerFrame> frames{std::move(frame)};
@@ -103,6 +116,7 @@ bool CallPaths::walk(const Here& here, std::vector<CalledPlace>& out) {
                     continue;
                 place.callers.reg = site.return_slot->first;
                 place.callers.offset = site.return_slot->second;
+                place.callers.frame_pointer = site.frame_pointer;
             }
             // After a jump, the stack no longer shows who jumped.
             if (is_inlined)

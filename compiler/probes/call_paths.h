@@ -46,6 +46,7 @@ class CallPaths {
         std::string path;
         size_t depth = 0;
     };
+    bool has_frame_pointers() const;
     bool walk(const Here& here, std::vector<CalledPlace>& out);
     std::optional<std::vector<CallerFrame>>
     frames_of_callee(const Here& here, const CallSites& calls, uint64_t callee) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // kernel.function("f").callee("g"), .callees, .callees(N): the functions that f calls, when they
-// are called by it.
+// are called by it; the same in programs.
 #include "probes/call_paths.h"
 #include "probes/function_candidates.h"
 #include "probes/function_patterns.h"
@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <span>
 
 namespace djstap {
 
@@ -39,8 +41,9 @@ struct WantedCallees {
 
 std::optional<WantedCallees> wanted_callees(const ast::ProbePoint& point, Resolver& resolver) {
     WantedCallees wanted;
-    for (size_t i = 2; i < point.components.size(); i++) {
-        const ast::PointComponent& component = point.components[i];
+    const auto* first = &code_component(point) + 1;
+    for (const ast::PointComponent& component :
+         std::span(first, std::to_address(point.components.end()))) {
         if (component.name == "callee") {
             auto pattern = function_pattern(component, resolver);
             if (!pattern)
@@ -173,7 +176,7 @@ void add_place(const ast::ProbePoint& point, const ImageView& view, const Wanted
                CalledPlace& place, const Resolver& resolver, std::vector<Candidate>& out,
                Refusal& refusal) {
     if (!resolver.options.any_callers && !keep_callers(view.image(), place.callers)) {
-        refusal = {point.components[1].string, gone, true};
+        refusal = {code_component(point).string, gone, true};
         return;
     }
     const size_t before = out.size();
@@ -227,8 +230,11 @@ bool report_no_callee(const ast::ProbePoint& point, const WantedCallees& wanted,
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     std::string hint =
-        names.empty() ? "calls through pointers and to other modules are not known"
-                      : did_you_mean(wanted.names.empty() ? "" : wanted.names[0].function, names);
+        names.empty()
+            ? "calls through pointers and of functions in other " +
+                  std::string(point.components.front().name == "process" ? "files" : "modules") +
+                  " are not known"
+            : did_you_mean(wanted.names.empty() ? "" : wanted.names[0].function, names);
     if (hint.empty()) {
         hint = "it calls " + names.front();
         constexpr size_t enough = 8;
@@ -237,14 +243,14 @@ bool report_no_callee(const ast::ProbePoint& point, const WantedCallees& wanted,
     }
     resolver.diagnostics
         .report(DiagnosticKind::NoCallee, named.argument_range,
-                {point.components[1].string, callee ? callee->string : "*"})
+                {code_component(point).string, callee ? callee->string : "*"})
         .hint(hint);
     return false;
 }
 
 bool resolve_callees(const ast::ProbePoint& point, Resolver& resolver,
                      std::vector<Candidate>& out) {
-    const ast::PointComponent& caller = point.components[1];
+    const ast::PointComponent& caller = code_component(point);
     const bool by_address = caller.argument == ast::PointComponent::Argument::Number;
     auto pattern = by_address ? FunctionPattern() : function_pattern(caller, resolver);
     auto wanted = pattern ? wanted_callees(point, resolver) : std::nullopt;
@@ -311,8 +317,7 @@ bool resolve_callees(const ast::ProbePoint& point, Resolver& resolver,
 } // namespace
 
 const std::vector<ProbeForms> callee_family{
-    {"{kernel|module(STRING)}.function({STRING|NUMBER}).{callee(STRING)[.call|.return]|callees["
-     "(NUMBER)]}",
+    {DJS_CODE ".function({STRING|NUMBER}).{callee(STRING)[.call|.return]|callees[(NUMBER)]}",
      resolve_callees, code_traits},
 };
 

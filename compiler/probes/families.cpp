@@ -15,13 +15,8 @@ namespace {
 
 // Further probe points of SystemTap, by the beginning of their shapes, as patterns.
 constexpr std::array not_supported_patterns{
-    "hwbkpt",
-    "debuginfod",
-    "process[({STRING|NUMBER})].{insn[.block]|itrace}",
-    "process[({STRING|NUMBER})].function({STRING|NUMBER}).{callee(STRING)|callees[(NUMBER)]}",
-    "java(STRING)",
-    "java(NUMBER)",
-    "python2",
+    "hwbkpt",       "debuginfod",   "process[({STRING|NUMBER})].{insn[.block]|itrace}",
+    "java(STRING)", "java(NUMBER)", "python2",
     "python3",
 };
 
@@ -141,7 +136,8 @@ bool report_not_supported(const ast::ProbePoint& point, const std::string& shape
     const size_t last = split(*known, '.').size() - 1;
     resolver.diagnostics
         .report(DiagnosticKind::ProbeNotSupported, point.components[last].range, {*known})
-        .hint(known->find(".insn") != std::string::npos
+        .hint(known->find(".insn") != std::string::npos ||
+                      known->find(".itrace") != std::string::npos
                   ? "it would stop the program at each of its instructions; .statement and "
                     ".function probe places in it"
                   : "djstap --dump-probe-types lists the probe points");

@@ -101,10 +101,15 @@ using DefinedMap = std::unordered_map<const program::Expression*, bool>;
 struct CallerFrame {
     // The last frame: the return address follows a call in one of these.
     std::vector<CodeRange> code;
-    // Any other frame: it is one of these, and that of the next frame is stored `next` bytes above.
+    // Any other frame: it is one of these, and that of the next frame is stored `next` bytes above,
+    // or `next` bytes from where the frame pointer points to.
     struct Call {
         uint64_t return_address = 0;
         int64_t next = 0;
+        bool by_frame_pointer = false;
+        // The next frame's own frame pointer is stored that far from there; nothing: it is this
+        // one's.
+        std::optional<int64_t> frame_pointer;
     };
     std::vector<Call> calls;
 };
@@ -112,6 +117,9 @@ struct Callers {
     // The memory at reg + offset holds the first return address.
     PtReg reg{};
     int64_t offset = 0;
+    // The first frame's own frame pointer is stored that far from there; nothing: it is in the
+    // register.
+    std::optional<int64_t> frame_pointer;
     uint32_t image = no_index;       // of ProbePlan::images: contains all their code
     std::vector<CallerFrame> frames; // from the innermost one; empty: any callers
 };

@@ -228,3 +228,10 @@ DJS_HANDLER_CODE void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 
 	if (unlikely(!djs_write_number(address, size, value)))
 		djs_fail_number(ctx, "write", address, size, djs_is_user(address), place);
 }
+
+DJS_HANDLER_CODE void djs_store_user(struct djs_ctx *ctx, u64 address, u32 size, u64 value,
+				     u32 place)
+{
+	if (unlikely(!djs_is_user(address) || !djs_write_number(address, size, value)))
+		djs_fail_number(ctx, "write", address, size, true, place);
+}

@@ -304,10 +304,16 @@ void djs_fail(struct djs_ctx *ctx, const char *message, u32 place);
 u64 djs_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
 /* The same, but only for user space: a kernel address is an error. */
 u64 djs_load_user(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
+/* Returns a word of the current process's stack, or the return address there, which the kernel may
+ * have replaced; 0 if it cannot be read. */
+u64 djs_user_stack_word(u64 slot);
+u64 djs_user_return_address(u64 slot);
 /* Sets ctx->error after a read of kernel memory in the handler itself has faulted. */
 void djs_fail_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
 void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place);
-/* The same for `size` bytes, which are copied to `out`. */
+/* The same, but only for user space. */
+void djs_store_user(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place);
+/* Reads `size` bytes as djs_load does, to `out`. */
 void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 address, u64 size, u32 place);
 
 /* How long a walk over an array continues without a pause. */

@@ -5,6 +5,7 @@
 #include <linux/uaccess.h>
 #include <linux/uprobes.h>
 
+#include "access/access.h"
 #include "ustack/ustack.h"
 
 #ifdef DJS_HAVE_RETURN_INSTANCES
@@ -40,3 +41,15 @@ DJS_HANDLER_CODE u64 djs_user_replaced_return(u64 slot)
 	return 0;
 }
 #endif
+
+DJS_HANDLER_CODE u64 djs_user_stack_word(u64 slot)
+{
+	u64 word;
+
+	return djs_is_user(slot) && djs_read_number(slot, sizeof(word), &word) ? word : 0;
+}
+
+DJS_HANDLER_CODE u64 djs_user_return_address(u64 slot)
+{
+	return djs_user_replaced_return(slot) ?: djs_user_stack_word(slot);
+}

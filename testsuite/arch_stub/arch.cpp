@@ -40,6 +40,10 @@ Location location_of_operand(std::string_view, const SymbolAddress&) {
     return {};
 }
 
+uint64_t frame_pointer_in_dwarf() {
+    return 0;
+}
+
 std::optional<PtReg> register_of_dwarf(uint64_t) {
     return std::nullopt;
 }

@@ -45,6 +45,11 @@ PtReg result_register() {
     return pt_reg(Rax);
 }
 
+uint64_t frame_pointer_in_dwarf() {
+    constexpr uint64_t rbp = 6;
+    return rbp;
+}
+
 std::optional<PtReg> register_of_dwarf(uint64_t number) {
     return number < by_dwarf_number.size() ? std::optional(by_dwarf_number[number]) : std::nullopt;
 }

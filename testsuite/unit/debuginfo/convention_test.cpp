@@ -29,7 +29,7 @@ constexpr ArgumentShape large{24, true, false, true};
 std::string expression(std::initializer_list<Dwarf_Op> operations, bool at_entry = false) {
     LocationContext context;
     context.at_entry = at_entry;
-    context.frame_base = [] { return FrameBase{arch::stack_pointer(), 32}; };
+    context.frame_base = [] { return FrameBase{arch::stack_pointer(), 32, std::nullopt}; };
     return shown_location(
         location_of_expression(std::data(operations), operations.size(), context, nullptr));
 }

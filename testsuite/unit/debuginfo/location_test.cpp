@@ -31,7 +31,7 @@ Location translate(const Operations& operations, bool with_frame = false) {
     LocationContext context;
     if (with_frame)
         context.frame_base = [] {
-            return std::optional(FrameBase{*arch::register_of_dwarf(rbx), 16});
+            return std::optional(FrameBase{*arch::register_of_dwarf(rbx), 16, std::nullopt});
         };
     return location_of_expression(operations.data(), operations.size(), context, nullptr);
 }
