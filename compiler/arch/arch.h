@@ -50,7 +50,8 @@ PtReg instruction_pointer();
 // The register that holds a function's result.
 PtReg result_register();
 
-// DWARF's number of the register that frames without a stack pointer's rule are found by.
+// DWARF's number of the register that points to a function's frame where the stack pointer does
+// not.
 uint64_t frame_pointer_in_dwarf();
 // Maps DWARF's register number; nothing for registers that pt_regs does not contain.
 std::optional<PtReg> register_of_dwarf(uint64_t number);
