@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -34,6 +35,9 @@ struct StubTargets {
     uint64_t owner = 0;    // the word with the base of the first slot's owner
     uint64_t claim = 0;    // djs_slot_entry
     uint64_t handlers = 0; // the trampoline
+    // What the handlers find on the stack above their return address, before what the stub has
+    // there.
+    std::optional<uint32_t> argument = {};
 };
 struct Stub {
     std::string code;
@@ -43,7 +47,9 @@ struct Stub {
 Stub stub_code(const StubTargets& targets, uint64_t at);
 // The bytes that a stub has on the stack, above the return address, when it calls the handlers.
 size_t stub_stack_bytes();
-// The most bytes of a stub with the instructions that were moved behind it.
+// Returns what continues with the stub's entry if control arrives at the beginning of its code.
+std::string stub_approach(const Stub& stub);
+// The most bytes of three stubs in a row with the instructions that were moved behind them.
 size_t stub_room();
 // Whether this processor and kernel have what stubs need.
 bool has_stub_instructions();

@@ -173,9 +173,9 @@ Invocation::Invocation(Options given)
         work.keep();
     if (options.in_process) {
         images.open_programs_alone();
-        images.refuse({"this requires a kernel: --runtime=process supports only entries of "
-                       "functions of the program and its libraries, begin, end, error, never and "
-                       "timer probes",
+        images.refuse({"this requires a kernel: --runtime=process supports only entries and "
+                       "returns of functions of the program and its libraries, begin, end, error, "
+                       "never and timer probes",
                        "omit --runtime=process to run the script as a kernel module, which needs "
                        "root"});
     } else if (options.user_space)

@@ -136,7 +136,10 @@ Result<LinkedRuntime> LinkedRuntime::link(const std::string& object, Arena& aren
     find(runtime, "djs_arena_allocate", linked.allocate);
     find(runtime, "djs_injected_settle", linked.settle);
     find(runtime, "djs_injected_unslotted", linked.unslotted);
+    find(runtime, "djs_injected_returns", linked.set_returns);
+    find(runtime, "djs_injected_unmatched", linked.unmatched);
     find(runtime, "djs_slot_entry", linked.claim);
+    find(runtime, "djs_hit_entry", linked.hit);
     if (failure)
         return *failure;
     return linked;

@@ -27,7 +27,9 @@ class LinkedRuntime {
     void* (*allocate)(u64) = nullptr;
     u32 (*settle)(bool gone) = nullptr;
     u64 (*unslotted)() = nullptr;
-    uint64_t claim = 0; // djs_slot_entry
+    int (*set_returns)(const djs_returning*, u32, const u32*) = nullptr;
+    u64 (*unmatched)() = nullptr;
+    uint64_t claim = 0, hit = 0; // djs_slot_entry, djs_hit_entry
 
     // Its parts that a process may execute but not change.
     const std::vector<Arena::Part>& code() const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "injection/places.h"
 
+#include "injection/return_places.h"
+
 #include "arch/instructions.h"
 #include "image/elf_file.h"
 #include "regions/regions.h"
@@ -13,35 +15,9 @@ namespace djstap::injection {
 
 namespace {
 
-bool leaves(const arch::Instruction& instruction) {
-    using arch::Flow;
-    return instruction.flow == Flow::Jump || instruction.flow == Flow::IndirectJump ||
-           instruction.flow == Flow::Return;
-}
-
-// What makes up the region of a jump, from the place's instruction on; not what follows a jump or a
-// return.
-std::vector<Moved> instructions_of(const regions::Analysis& analysis, const regions::Place& place,
-                                   arch::InstructionDecoder& decoder) {
-    std::vector<Moved> moved;
-    for (uint64_t at = place.address; at < place.address + place.region;) {
-        const auto each = analysis.place(at);
-        if (!each || each->length == 0)
-            return {};
-        moved.push_back({at, std::string(analysis.bytes(*each))});
-        if (leaves(decoder.decode(moved.back().bytes, at))) {
-            moved.back().leaves = true;
-            break;
-        }
-        at += each->length;
-    }
-    return moved;
-}
-
-SitePlace judge(const regions::Analysis& analysis, uint32_t site, uint64_t entry,
-                arch::InstructionDecoder& decoder) {
-    SitePlace out;
-    out.site = site;
+PatchedPlace judge(const regions::Analysis& analysis, uint64_t entry,
+                   arch::InstructionDecoder& decoder) {
+    PatchedPlace out;
     const auto place = analysis.entry(entry);
     out.address = place ? place->address : entry;
     if (!place) {
@@ -52,22 +28,35 @@ SitePlace judge(const regions::Analysis& analysis, uint32_t site, uint64_t entry
         out.refusal = std::string(regions::reason_text(place->reason));
         return out;
     }
-    out.moved = instructions_of(analysis, *place, decoder);
+    out.moved = moved_by_jump(analysis, *place, decoder);
     if (out.moved.empty())
         out.refusal = "what is there is not known";
     return out;
 }
 
-// Returns the first site of each place: others follow by djs_site.next.
-std::vector<uint32_t> first_sites(const struct ::djs_script& script) {
+// What is probed in a file.
+struct SitesOfFile {
+    std::vector<uint32_t> entries; // the first site of each place: others follow by djs_site.next
+    std::map<uint64_t, std::vector<uint32_t>> returns; // by the address of the function
+};
+
+std::map<std::string, SitesOfFile> sites_by_file(const struct ::djs_script& script) {
     std::set<uint32_t> others;
     for (uint32_t i = 0; i < script.site_count; i++)
         others.insert(script.sites[i].next);
-    std::vector<uint32_t> first;
-    for (uint32_t i = 0; i < script.site_count; i++)
-        if (script.sites[i].trampoline != DJS_NO_INDEX && !others.count(i))
-            first.push_back(i);
-    return first;
+    std::map<std::string, SitesOfFile> files;
+    for (uint32_t i = 0; i < script.site_count; i++) {
+        const djs_site& site = script.sites[i];
+        const bool is_return = site.mechanism == DJS_MECHANISM_RETURN_JUMPS;
+        if (!is_return && (site.trampoline == DJS_NO_INDEX || others.count(i)))
+            continue;
+        SitesOfFile& file = files[script.images[script.segments[site.segment].image].name];
+        if (is_return)
+            file.returns[site.address].push_back(i);
+        else
+            file.entries.push_back(i);
+    }
+    return files;
 }
 
 Status place_image(PlacedImage& image, const ElfFile& file, const MemoryMap& program) {
@@ -90,18 +79,14 @@ Status place_image(PlacedImage& image, const ElfFile& file, const MemoryMap& pro
 
 } // namespace
 
-Result<std::vector<PlacedImage>> find_places(const struct ::djs_script& script,
+Result<std::vector<PlacedImage>> place_sites(const struct ::djs_script& script,
                                              const MemoryMap& program) {
-    std::map<std::string, std::vector<uint32_t>> sites_of;
-    for (const uint32_t site : first_sites(script)) {
-        const djs_segment& segment = script.segments[script.sites[site].segment];
-        sites_of[script.images[segment.image].name].push_back(site);
-    }
     const auto decoder = arch::InstructionDecoder::create();
     if (!decoder)
         return Failure{"this LLVM cannot decode the program's instructions", ""};
     std::vector<PlacedImage> images;
-    for (const auto& [path, sites] : sites_of) {
+    uint32_t functions = 0;
+    for (auto& [path, sites] : sites_by_file(script)) {
         PlacedImage image;
         image.path = path;
         auto file = ElfFile::open(path);
@@ -112,8 +97,13 @@ Result<std::vector<PlacedImage>> find_places(const struct ::djs_script& script,
         auto analysis = regions::Analysis::of(**file, {});
         if (!analysis)
             return analysis.failure();
-        for (const uint32_t site : sites)
-            image.places.push_back(judge(*analysis, site, script.sites[site].address, *decoder));
+        for (const uint32_t site : sites.entries) {
+            image.places.push_back(judge(*analysis, script.sites[site].address, *decoder));
+            image.places.back().site = site;
+        }
+        for (auto& [address, of_function] : sites.returns)
+            image.returning.push_back({address, std::move(of_function), functions++, ""});
+        ReturnPlacer(script, *analysis, *decoder, image).place();
         images.push_back(std::move(image));
     }
     return images;

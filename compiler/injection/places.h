@@ -17,14 +17,26 @@ struct Moved {
     uint64_t address = 0; // link-time
     std::string bytes;
     bool leaves = false; // what follows it is not executed from here
+    // The function that returns here, of which handlers are called; DJS_NO_INDEX: none.
+    uint32_t returns = DJS_NO_INDEX;
 };
 
-// One place in a file, with all of the script's sites there.
-struct SitePlace {
-    uint32_t site = 0;    // the first one
+// One place in a file that is patched, with all of the script's sites there.
+struct PatchedPlace {
+    uint32_t site = DJS_NO_INDEX; // the first one of an entry; DJS_NO_INDEX: there is none
+    // The function whose return handlers keep something of the entry here; DJS_NO_INDEX: none.
+    uint32_t enters = DJS_NO_INDEX;
     uint64_t address = 0; // link-time; behind a landing pad
     std::vector<Moved> moved;
     std::string refusal; // why it cannot be patched; empty: it can
+};
+
+// A function whose returns are probed.
+struct ReturningFunction {
+    uint64_t address = 0; // of its entry, link-time
+    std::vector<uint32_t> sites;
+    uint32_t number = 0; // among those of all files
+    std::string refusal; // why its returns cannot be patched; empty: they can
 };
 
 // A file with sites, as the program maps it.
@@ -32,12 +44,13 @@ struct PlacedImage {
     std::string path;
     uint64_t bias = 0; // what is added to link-time addresses
     Range code;        // where it is mapped
-    std::vector<SitePlace> places;
+    std::vector<PatchedPlace> places;
+    std::vector<ReturningFunction> returning;
 };
 
 // Returns the files with the sites of a linked script. Fails if the program does not map one of
 // them, or if one cannot be analyzed.
-Result<std::vector<PlacedImage>> find_places(const struct ::djs_script& script,
+Result<std::vector<PlacedImage>> place_sites(const struct ::djs_script& script,
                                              const MemoryMap& program);
 
 } // namespace djstap::injection

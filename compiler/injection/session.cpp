@@ -49,6 +49,7 @@ class Injection {
     std::vector<AttachedProbe> probes(const ModuleMeta& meta) const;
 
   private:
+    Status prepare_returns();
     Status share();
     Status share_stubs(const PlacedImage& image, uint64_t at, const Stubs& stubs);
     Status call(const char* what, long number, const std::array<uint64_t, 6>& arguments);
@@ -66,11 +67,11 @@ class Injection {
 };
 
 Status Injection::prepare(const MemoryMap& map) {
-    auto images = find_places(*linked_.script, map);
+    auto images = place_sites(*linked_.script, map);
     if (!images)
         return images.failure();
     images_ = std::move(*images);
-    const Callees callees{arena_.owner_page(0), linked_.claim, linked_.script};
+    const Callees callees{arena_.owner_page(0), linked_.claim, linked_.hit, linked_.script};
     auto own = MemoryMap::of(getpid()); // with the arena
     if (!own)
         return own.failure();
@@ -99,6 +100,30 @@ Status Injection::prepare(const MemoryMap& map) {
             if (image.path == script.images[script.segments[i].image].name)
                 biases[i] = image.bias;
     linked_.set_places(table, static_cast<u32>(places.size()), biases);
+    return prepare_returns();
+}
+
+Status Injection::prepare_returns() {
+    size_t functions = 0, sites = 0;
+    for (const PlacedImage& image : images_)
+        for (const ReturningFunction& each : image.returning) {
+            functions++;
+            sites += each.sites.size();
+        }
+    auto* const table = allocate<djs_returning>(functions);
+    auto* const list = allocate<u32>(sites);
+    if (!table || !list)
+        return Failure{"no memory for the script's places", ""};
+    uint32_t used = 0;
+    for (const PlacedImage& image : images_)
+        for (const ReturningFunction& each : image.returning) {
+            table[each.number] = {used, static_cast<u32>(each.sites.size()),
+                                  each.address + image.bias};
+            std::copy(each.sites.begin(), each.sites.end(), list + used);
+            used += static_cast<uint32_t>(each.sites.size());
+        }
+    if (linked_.set_returns(table, static_cast<u32>(functions), list) != 0)
+        return Failure{"no memory for what return probes keep from the entry", ""};
     return Done{};
 }
 
@@ -188,10 +213,14 @@ Status Injection::release() {
 std::vector<AttachedProbe> Injection::probes(const ModuleMeta& meta) const {
     const struct ::djs_script& script = *linked_.script;
     std::vector<std::string> refusals(script.site_count);
-    for (const PlacedImage& image : images_)
-        for (const SitePlace& place : image.places)
+    for (const PlacedImage& image : images_) {
+        for (const PatchedPlace& place : image.places)
             for (uint32_t site = place.site; site != DJS_NO_INDEX; site = script.sites[site].next)
                 refusals[site] = place.refusal;
+        for (const ReturningFunction& function : image.returning)
+            for (const uint32_t site : function.sites)
+                refusals[site] = function.refusal;
+    }
     std::vector<AttachedProbe> probes;
     for (size_t i = 0; i < meta.probes.size(); i++) {
         const ModuleMeta::Probe& probe = meta.probes[i];
@@ -309,6 +338,10 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
     if (const u64 hits = here.unslotted())
         output.warning(std::to_string(hits) + " hits were not handled: more than " +
                        std::to_string(DJS_SLOTS - 1) + " threads ran at the same time");
+    if (const u64 returns = here.unmatched())
+        output.warning(std::to_string(returns) +
+                       " returns were not handled: what their handlers kept from the entry had "
+                       "to make room for later calls");
     commands.wait();
     (*opened)->finish(outcome);
     return outcome;

@@ -12,7 +12,7 @@ namespace djstap::injection {
 
 // What stubs call.
 struct Callees {
-    uint64_t owner = 0, claim = 0;
+    uint64_t owner = 0, claim = 0, hit = 0; // hit: djs_hit_entry
     const struct ::djs_script* script = nullptr;
 };
 

@@ -8,9 +8,10 @@
 
 namespace djstap {
 
-bool is_entry_of_program(const ast::ProbePoint& point) {
+bool is_function_of_program(const ast::ProbePoint& point) {
     // One process is known only when it runs; a label or a callee is no entry.
-    constexpr std::array allowed{"process", "library", "function", "call", "exported", "inline"};
+    constexpr std::array allowed{"process", "library",  "function", "call",
+                                 "return",  "exported", "inline"};
     return point.components.front().name == "process" &&
            point.components.front().argument != ast::PointComponent::Argument::Number &&
            find_component(point, "function") &&
@@ -23,7 +24,7 @@ bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& candidates) {
     if (!resolver.options.in_process)
         return true;
-    if (!is_entry_of_program(point))
+    if (!is_function_of_program(point))
         return true; // begin, end, timers
     const ast::PointComponent& argument = code_component(point);
     const auto go = std::find_if(candidates.begin(), candidates.end(), [](const Candidate& each) {
@@ -43,6 +44,9 @@ bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
         if (each.site.mechanism == Mechanism::Uprobe) {
             each.site.mechanism = Mechanism::Djprobe;
             each.site.reason = "a jump at the entry of a function";
+        } else if (each.site.mechanism == Mechanism::Uretprobe) {
+            each.site.mechanism = Mechanism::ReturnJumps;
+            each.site.reason = "jumps at the returns of a function";
         }
     const size_t inlined = found - candidates.size();
     if (inlined == 0 || point.optional || resolver.quiet)
@@ -54,8 +58,9 @@ bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
     if (candidates.empty())
         resolver.diagnostics
             .report(DiagnosticKind::CannotProbe, argument.argument_range,
-                    {argument.string, "there are only " + what +
-                                          ", and --runtime=process probes entries of functions"})
+                    {argument.string,
+                     "there are only " + what +
+                         ", and --runtime=process probes entries and returns of functions"})
             .hint(hint);
     else
         resolver.diagnostics

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Probes that are jumps in the process itself (--runtime=process): at entries of functions, and
-// nowhere else.
+// Probes that are jumps in the process itself (--runtime=process): at entries and returns of
+// functions, and nowhere else.
 #pragma once
 #include "probes/families.h"
 
@@ -8,10 +8,10 @@
 
 namespace djstap {
 
-// Returns whether the point is that of entries of functions of a program.
-bool is_entry_of_program(const ast::ProbePoint& point);
+// Returns whether the point is that of entries or returns of functions of a program.
+bool is_function_of_program(const ast::ProbePoint& point);
 
-// With ProbeOptions::in_process: keeps the candidates that a jump at a function's entry reaches,
+// With ProbeOptions::in_process: keeps the candidates that jumps reach,
 // and makes it their mechanism. Reports what is left out. Returns false if nothing is left.
 bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& candidates);

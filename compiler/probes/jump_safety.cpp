@@ -84,7 +84,9 @@ bool is_planted(const std::optional<Place>& place) {
 
 std::string JumpVerdicts::of(const Site& site, const CodeFile& in) {
     if (in.kind == ImageKind::Program)
-        return site.mechanism == Mechanism::Djprobe ? at_entry(site, in) : std::string();
+        return site.mechanism == Mechanism::Djprobe       ? at_entry(site, in)
+               : site.mechanism == Mechanism::ReturnJumps ? at_returns(site, in)
+                                                          : std::string();
     if (!mechanism_can(site.mechanism, DJS_IS_KPROBE) || site.mechanism == Mechanism::KprobeFtrace)
         return {};
     const State& known = state(in);
@@ -107,6 +109,15 @@ std::string JumpVerdicts::at_entry(const Site& site, const CodeFile& in) {
         return "not probed: no instruction of a function is known there";
     return place->safe() ? std::string()
                          : "not probed: " + std::string(regions::reason_text(place->reason));
+}
+
+std::string JumpVerdicts::at_returns(const Site& site, const CodeFile& in) {
+    const State& known = state(in);
+    if (!known.analysis)
+        return "not probed: " + known.failure;
+    const regions::Exits exits = known.analysis->exits(site.address);
+    const std::string_view objection = exits.objection();
+    return objection.empty() ? std::string() : "not probed: " + std::string(objection);
 }
 
 std::string JumpVerdicts::refusal(const Site& site, const CodeFile& in) {

@@ -26,7 +26,7 @@ class JumpVerdicts {
     ~JumpVerdicts();
 
     // Returns "a jump is safe here" or why there is none, for listings; "" if the site has no
-    // kprobe. For a jump in a process: why it cannot be planted; "" if it can.
+    // kprobe. For jumps in a process: why they cannot be planted; "" if they can.
     std::string of(const Site& site, const CodeFile& in);
     // Returns why a jump must not be forced; "" if it may, or if the kernel will plant none.
     std::string refusal(const Site& site, const CodeFile& in);
@@ -37,6 +37,7 @@ class JumpVerdicts {
 
   private:
     std::string at_entry(const Site& site, const CodeFile& in);
+    std::string at_returns(const Site& site, const CodeFile& in);
     struct State;
     const State& state(const CodeFile& in);
 

@@ -189,7 +189,7 @@ class ProbeResolver {
     // A family whose resolution opens nothing of a kernel would not notice that there is none.
     bool check_kernel(const ast::ProbePoint& point, uint32_t traits) {
         return (traits & PointNeedsNoKernel) || !resolver_.images.refused() ||
-               (resolver_.options.in_process && is_entry_of_program(point)) ||
+               (resolver_.options.in_process && is_function_of_program(point)) ||
                need_kernel(point, resolver_);
     }
 
@@ -272,7 +272,7 @@ class ProbeResolver {
                 report(diagnostics_, error);
         if (!body.errors().empty())
             return false;
-        if (!check_registers(variant.accesses))
+        if (variant.kind != HandlerKind::Return && !check_registers(variant.accesses))
             return false;
         const uint32_t here = candidate.image ? image_number(candidate.image->image()) : no_index;
         if (!check_programs(variant.accesses, here))

@@ -311,23 +311,29 @@ void Frames::read(std::string_view bytes, uint64_t address, bool eh) {
 }
 
 bool Frames::stack_is_empty(uint64_t address) const {
+    return stack_at(address) == Stack::Empty;
+}
+
+Frames::Stack Frames::stack_at(uint64_t address) const {
     auto after =
         std::upper_bound(frames_.begin(), frames_.end(), address,
                          [](uint64_t value, const Frame& each) { return value < each.address; });
     if (after == frames_.begin())
-        return false;
+        return Stack::Unknown;
     const Frame& frame = *(after - 1);
     if (address - frame.address >= frame.size)
-        return false;
+        return Stack::Unknown;
     const FrameCommon& common = common_[frame.common];
     RuleMachine machine(common);
-    if (!machine.run(common.program, 0, UINT64_MAX, {}))
-        return false;
-    if (!machine.run(frame.program, frame.address, address, Rule(machine.rule)))
-        return false;
+    if (!machine.run(common.program, 0, UINT64_MAX, {}) ||
+        !machine.run(frame.program, frame.address, address, Rule(machine.rule)) ||
+        !machine.rule.known)
+        return Stack::Unknown;
     const auto reg = arch::register_of_dwarf(machine.rule.reg);
-    return machine.rule.known && reg && *reg == arch::stack_pointer() &&
-           machine.rule.offset == static_cast<int64_t>(arch::return_address_bytes());
+    return reg && *reg == arch::stack_pointer() &&
+                   machine.rule.offset == static_cast<int64_t>(arch::return_address_bytes())
+               ? Stack::Empty
+               : Stack::Used;
 }
 
 std::vector<uint64_t> Frames::handlers(const ElfFile& file) const {

@@ -37,6 +37,9 @@ class Frames {
 
     // Those of the file, by address.
     const std::vector<Frame>& all() const { return frames_; }
+    // What is on the stack at an instruction: nothing of the function's own, something, or unknown.
+    enum class Stack : uint8_t { Unknown, Empty, Used };
+    Stack stack_at(uint64_t address) const;
     // Returns whether the stack pointer at an instruction is where the function's caller left it,
     // so that a jump from there to a function leaves this one.
     bool stack_is_empty(uint64_t address) const;

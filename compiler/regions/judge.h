@@ -62,7 +62,9 @@ class Judge {
     bool passes_kernel(Index at, const Scope& scope) const;
     // Why there can be no jump.
     Reason reason(Index at, const Function& function, Planted& planted) const;
-    // The same, whoever enters the region.
+    // The same, of a jump that replaces at least `needed` bytes.
+    Reason reason(Index at, const Function& function, Index needed, Index& end) const;
+    // The same as for a long jump, whoever enters the region.
     Reason unmovable(Index at, const Function& function, Index& end) const;
     // Returns what has to be moved for two jumps at `at`; nothing if it cannot be.
     std::optional<Room> room(Index at, const Function& function) const;
@@ -77,7 +79,6 @@ class Judge {
     };
     Region region(Index first, Index limit, Index needed) const;
     Reason unmovable(Index at, const Function& function, Index needed, Index& end) const;
-    Reason reason(Index at, const Function& function, Index needed, Index& end) const;
     bool reaches(Index from, Index to) const;
     std::optional<Index> unused_near(Index at) const;
     std::optional<Index> room_near(Index first, Index end, uint32_t state) const;

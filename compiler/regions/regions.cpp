@@ -156,8 +156,7 @@ bool Analysis::State::has_label_inside(const FunctionRange& range) const {
     return false;
 }
 
-void Analysis::State::find_unknown_jumps(const Frames& frames,
-                                         const std::vector<bool>& leads_into) {
+void Analysis::State::find_unknown_jumps(const std::vector<bool>& leads_into) {
     for (const IndirectJump& jump : code.indirect_jumps) {
         auto function = function_with(functions, jump.at);
         if (function == functions.end() || jump.through_slot ||
@@ -221,7 +220,7 @@ Status Analysis::State::collect() {
         for (const Elf64_Sym& symbol : code.file().symbols())
             if (symbol.st_shndx == SHN_ABS)
                 outside.try_emplace(symbol.st_value, code.file().symbol_name(symbol));
-    const Frames frames = Frames::of(code.file());
+    frames = Frames::of(code.file());
     const GoTable go = read_go_table(code.file());
     const std::vector<FunctionRange> ranges = find_functions(code, symbols, frames, go);
     const ImageForm form = form_of(code.file());
@@ -252,7 +251,7 @@ Status Analysis::State::collect() {
                                                         : Reason::NotDecoded,
                              go.at(code.address(range.first)) != nullptr});
     extend_over_fillers();
-    find_unknown_jumps(frames, leads_into);
+    find_unknown_jumps(leads_into);
     explain_by_blocks();
     clear_harmless_accesses(code, ranges, go, threads);
     if (options.model == Model::Short) {
@@ -419,7 +418,13 @@ std::optional<Place> Analysis::entry(uint64_t address) const {
     const std::optional<Place> first = place(address);
     const auto at = state_->code.index(address);
     const bool is_pad = first && at && state_->code.entries[*at] & ByLandingPad;
-    return is_pad ? place(address + first->length) : first;
+    if (!is_pad)
+        return first;
+    std::optional<Place> behind = place(address + first->length);
+    // It would be taken for another call.
+    if (behind && behind->safe() && behind->leader)
+        behind->reason = Reason::Jump;
+    return behind;
 }
 
 std::string_view Analysis::bytes(const Place& place) const {

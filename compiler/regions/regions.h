@@ -91,6 +91,21 @@ struct FunctionResult {
     }
 };
 
+// Where a function returns to its caller.
+struct Exits {
+    struct Return {
+        uint64_t address = 0;
+        // Where a jump could be planted that replaces the return, too; those that are safe come
+        // first, of these the nearest one.
+        std::vector<Place> places;
+    };
+    std::vector<Return> returns;
+    std::string_view refusal; // why the function may end elsewhere; empty: it does not
+
+    // Returns why the returns cannot be patched; empty if they can.
+    std::string_view objection() const;
+};
+
 // An indirect jump whose targets are unknown.
 struct UnknownJump {
     uint64_t address = 0;
@@ -162,6 +177,9 @@ class Analysis {
     // Returns where a function with this entry is patched: at its first instruction, or behind a
     // landing pad, which stays where it is, as indirect calls lead there.
     std::optional<Place> entry(uint64_t address) const;
+    // Returns where the function with this entry returns, also in parts that were split off. Not to
+    // be called by several threads at the same time.
+    Exits exits(uint64_t address) const;
     // Returns the bytes of a place's instruction.
     std::string_view bytes(const Place& place) const;
     // Returns what the instructions of a place's region are in a kernel that runs: a return is

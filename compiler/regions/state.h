@@ -23,6 +23,9 @@ struct Analysis::State {
     std::vector<UnknownJump> unknown_jumps;
     // Of a module: what its kernel and other modules define (link_module_code).
     std::unordered_map<uint64_t, std::string_view> outside;
+    // What exits() needs.
+    Frames frames;
+    std::vector<Edge> jumps_by_target; // once they are asked for
 
     Status collect();
     void evaluate();
@@ -34,7 +37,7 @@ struct Analysis::State {
     void extend_over_fillers();
     void find_unused();
     void find_rooms();
-    void find_unknown_jumps(const Frames& frames, const std::vector<bool>& leads_into);
+    void find_unknown_jumps(const std::vector<bool>& leads_into);
     void explain_by_blocks();
     // Returns what reports the progress of a part of the work.
     auto reporter(double from, double to) const {

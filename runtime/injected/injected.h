@@ -64,6 +64,15 @@ struct djs_place {
 	u64 site;	    /* the first one there */
 };
 
+/* A function whose returns are probed. */
+struct djs_returning {
+	u32 first; /* its first number in the list of sites */
+	u32 count;
+	u64 address; /* at run time */
+};
+/* The argument of a stub is twice the number of the function, and 1 at its returns. */
+#define DJS_AT_RETURN 1u
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -73,6 +82,13 @@ void djs_injected_init(const struct djs_arena *arena);
 /* After that. `places` are sorted by their return addresses; `biases` are those of the script's
  * segments: what is added to link-time addresses. */
 void djs_injected_places(const struct djs_place *places, u32 count, unsigned long *biases);
+/* The same for functions whose returns are probed, and the sites of all of them. Returns -ENOMEM if
+ * there is no memory for what they keep from their entries. */
+int djs_injected_returns(const struct djs_returning *functions, u32 count, const u32 *sites);
+/* Returns that were not handled, as what their entry kept was gone. */
+u64 djs_injected_unmatched(void);
+/* Called by djs_hit_entry in the program. */
+void djs_injected_hit(u64 *registers, u32 argument);
 /* Allocates memory of the arena, zeroed; NULL: there is no more. */
 void *djs_arena_allocate(u64 bytes);
 /* Before end probes: no more handlers begin. Returns how many threads are in one. `gone`: the

@@ -70,7 +70,7 @@ s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
 	const u64 *registers = (const u64 *)ctx->regs;
 	u64 value = 0;
 
-	if (!registers || n < 1 || n > 64)
+	if (!registers || ctx->returned || n < 1 || n > 64)
 		djs_fail_text(ctx, DJS_NO_PLACE, "argument %ld is not available here", n);
 	else if (n <= DJS_REGISTER_ARGUMENTS)
 		value = djs_argument_in_register(registers, n);

@@ -19,6 +19,12 @@
 		return (s64)(value);                                                               \
 	}
 
+/* Only in a program (runtime/injected). */
+static bool is_in_function(const struct djs_ctx *ctx)
+{
+	return ctx->handler->kind == DJS_HANDLER_ENTRY || ctx->handler->kind == DJS_HANDLER_RETURN;
+}
+
 PROCESS(pid, getpid())
 PROCESS(tid, gettid())
 PROCESS(ppid, getppid())
@@ -31,8 +37,8 @@ PROCESS(egid, getegid())
 PROCESS(cpu, sched_getcpu())
 PROCESS(target, djs_traced_pid)
 PROCESS(stp_pid, getpid())
-PROCESS(is_return, 0)
-PROCESS(user_mode, ctx->handler->kind == DJS_HANDLER_ENTRY)
+PROCESS(is_return, ctx->handler->kind == DJS_HANDLER_RETURN)
+PROCESS(user_mode, is_in_function(ctx))
 PROCESS(registers_valid, 0)
 
 void djs_fn_pp(struct djs_ctx *ctx, char *out)
@@ -51,10 +57,9 @@ void djs_fn_pn(struct djs_ctx *ctx, char *out)
 		djs_return_text(out, "");
 }
 
-/* Only functions of a program have a name (runtime/injected). */
 void djs_fn_probefunc(struct djs_ctx *ctx, char *out)
 {
-	const bool has_name = ctx->site && ctx->handler->kind == DJS_HANDLER_ENTRY;
+	const bool has_name = ctx->site && is_in_function(ctx);
 
 	djs_return_text(out, has_name ? djs_site_text(ctx->site->function) : "");
 }
@@ -68,7 +73,7 @@ void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 {
 	const bool timer = ctx->handler->kind == DJS_HANDLER_TIMER;
 
-	if (ctx->handler->kind == DJS_HANDLER_ENTRY) {
+	if (is_in_function(ctx)) {
 		djs_return_text(out, "process_jump");
 		return;
 	}
@@ -80,6 +85,8 @@ void djs_fn_probe_type(struct djs_ctx *ctx, char *out)
 
 s64 djs_fn_returnval(struct djs_ctx *ctx)
 {
+	if (ctx->handler->kind == DJS_HANDLER_RETURN)
+		return (s64)ctx->return_value;
 	djs_fail(ctx, "returnval() is available only in return probes", DJS_NO_PLACE);
 	return 0;
 }

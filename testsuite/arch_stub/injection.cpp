@@ -19,6 +19,10 @@ Stub stub_code(const StubTargets&, uint64_t) {
     return {};
 }
 
+std::string stub_approach(const Stub&) {
+    return {};
+}
+
 size_t stub_stack_bytes() {
     return 0;
 }

@@ -26,6 +26,12 @@
 // - early: as the first action, signals arrive from before the program's entry on, up to this
 //   action
 // - confine: forbids itself arch_prctl
+// - returns: calls functions that return at several places, in one jump with their entry, or by a
+//   jump to another function
+// - fact N: calls fact(N), which calls itself
+// - leap N: calls leap(i), i from 1 to N, which leaves by longjmp if i is odd
+// - turns: two coroutines call take_turn(), and return from it in the opposite order, one of them in
+//   another thread
 // - crowd N: N threads call sum(1, 2) ten times each while all of them exist
 #include <csetjmp>
 #include <csignal>
@@ -46,6 +52,7 @@
 #include <sys/time.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define OUTLINE extern "C" __attribute__((noinline, noclone))
@@ -99,11 +106,26 @@ OUTLINE void leave(int n) {
 }
 OUTLINE void thrower(int n) {
     sink = n;
-    throw std::runtime_error("thrown");
+    if (n >= 0)
+        throw std::runtime_error("thrown");
 }
 OUTLINE void middle(int n) {
     thrower(n);
     sink = n;
+}
+OUTLINE long fact(long n) {
+    if (n < 2)
+        return 1;
+    const long before = fact(n - 1);
+    sink = before;
+    return n * before;
+}
+OUTLINE int leap(int n) {
+    sink = n;
+    if (n % 2)
+        leave(n);
+    sink = -n;
+    return 10 * n;
 }
 OUTLINE void hang(int* ready) {
     __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
@@ -120,11 +142,62 @@ OUTLINE void print_trace(const char* first) {
     }
     free(names);
     printf("\n");
+    sink = count;
 }
 OUTLINE void outer(const char* first) {
     print_trace(first);
     sink = 0;
 }
+
+static ucontext_t all_turns, turns[2];
+OUTLINE long take_turn(long which) {
+    swapcontext(&turns[which], &all_turns);
+    sink = which;
+    return 10 * which;
+}
+static void run_turn(int which) {
+    sink = take_turn(which) + 1;
+}
+static void* resume_turn(void*) {
+    swapcontext(&all_turns, &turns[0]);
+    return nullptr;
+}
+static void take_turns() {
+    static char stacks[2][65536];
+    for (int i = 0; i < 2; i++) {
+        getcontext(&turns[i]);
+        turns[i].uc_stack.ss_sp = stacks[i];
+        turns[i].uc_stack.ss_size = sizeof stacks[i];
+        turns[i].uc_link = &all_turns;
+        makecontext(&turns[i], reinterpret_cast<void (*)()>(run_turn), 1, i);
+        swapcontext(&all_turns, &turns[i]);
+    }
+    swapcontext(&all_turns, &turns[1]);
+    pthread_t thread;
+    pthread_create(&thread, nullptr, resume_turn, nullptr);
+    pthread_join(thread, nullptr);
+}
+
+// choose() returns at two places, same() in the jump that replaces its entry, and passes() by a jump
+// to another function; countdown() jumps back to its entry.
+extern "C" long choose(long n);
+extern "C" long same(long n);
+extern "C" long passes(long n);
+extern "C" long countdown(long n);
+asm(".text\n.p2align 4\n"
+    ".globl choose\n.type choose, @function\n"
+    "choose: test %rdi, %rdi\n jle 1f\n lea 1(%rdi), %rax\n ret\n .p2align 4\n"
+    "1: mov $-5, %rax\n ret\n"
+    ".size choose, .-choose\n.p2align 4\n"
+    ".globl same\n.type same, @function\n"
+    "same: lea (%rdi,%rdi), %rax\n ret\n"
+    ".size same, .-same\n.p2align 4\n"
+    ".globl passes\n.type passes, @function\n"
+    "passes: add $1, %rdi\n jmp same\n"
+    ".size passes, .-passes\n.p2align 4\n"
+    ".globl countdown\n.type countdown, @function\n"
+    "countdown: endbr64\n1: sub $1, %rdi\n jnz 1b\n mov %rdi, %rax\n ret\n"
+    ".size countdown, .-countdown\n.p2align 4\n");
 
 // A jump leads to the second instruction; the others are shorter than a jump.
 extern "C" int entered(int n);
@@ -361,6 +434,16 @@ int main(int argc, char** argv) {
             wait_for_line();
         } else if (!strcmp(action, "early")) {
             signal(SIGALRM, SIG_IGN);
+        } else if (!strcmp(action, "returns")) {
+            printf("%ld %ld %ld %ld %ld\n", choose(7), choose(-7), same(4), passes(4), countdown(3));
+        } else if (!strcmp(action, "fact")) {
+            printf("%ld\n", fact(n));
+        } else if (!strcmp(action, "leap")) {
+            for (volatile int k = 1; k <= n; k = k + 1)
+                if (!setjmp(here))
+                    sink = leap(k) + 1;
+        } else if (!strcmp(action, "turns")) {
+            take_turns();
         } else if (!strcmp(action, "crowd")) {
             crowd(n);
         } else if (!strcmp(action, "confine")) {

@@ -79,6 +79,44 @@ CASES = [
      'global a probe process.function("sum") { a[$a, "x"]++ } probe end { println(a[1, "x"]) }', ["1", "done"]),
     ("signals before the program's entry", "program", "early sum 10", COUNT, ["10 hits", "done"]),
     ("a confined program", "program", "confine sum 2", COUNT, ["2 hits", "done"]),
+    ("returns", "program", "sum 2", 'probe process.function("sum").return { printf("%d %s %d\\n", $return, probefunc(), pid() == target()) }',
+     ["3 sum 1", "6 sum 1", "done"]),
+    ("returns counted", "program", "sum 10", 'global n probe process.function("sum").return { n++ } probe end { println(n) }', ["10", "done"]),
+    ("returns at several places", "program", "returns", 'probe process.function("choose").return { println(returnval()) }', ["8", "-5", "8 -5 8 10 0", "done"]),
+    ("returns without debug information", "bare", "sum 2", 'probe process.function("sum").return { println(returnval()) }', ["3", "6", "done"]),
+    ("returns of a static program", "static", "sum 2", 'probe process.function("sum").return { println($return) }', ["3", "6", "done"]),
+    ("returns without optimization", "plain", "sum 2", 'probe process.function("sum").call.return { println($return + $a) }',
+     ["4", "8", "done"]),
+    ("parameters at a return", "program", "sum 2", 'probe process.function("sum").return { printf("%d+%d=%d\\n", $a, $b, $return) }',
+     ["1+2=3", "2+4=6", "done"]),
+    ("texts kept from the entry", "program", "sum 2", 'probe process.function("sum").return { printf("%s %d\\n", @entry($$parms), $return) }',
+     ["a=0x1 b=0x2 3", "a=0x2 b=0x4 6", "done"]),
+    ("the time from entry to return", "program", "sum 3",
+     'global n probe process.function("sum").return { if (gettimeofday_ns() >= @entry(gettimeofday_ns())) n++ } probe end { println(n) }',
+     ["3", "done"]),
+    ("entries and returns of a function", "bare", "returns sum 1",
+     'probe process.function("{sum,same,choose}").call { printf("> %s %d\\n", probefunc(), long_arg(1)) } '
+     'probe process.function("{sum,same,choose}").return { printf("< %s %d %d\\n", probefunc(), @entry(long_arg(1)), returnval()) }',
+     ["> choose 7", "< choose 7 8", "> choose -7", "< choose -7 -5", "> same 4", "< same 4 8", "> same 5", "< same 5 10",
+      "> sum 1", "< sum 1 3", "8 -5 8 10 0", "done"]),
+    ("calls in each other", "program", "fact 4", 'probe process.function("fact").return { printf("%d: %d\\n", $n, $return) }',
+     ["1: 1", "2: 2", "3: 6", "4: 24", "24", "done"]),
+    ("many calls in each other", "program", "fact 3000",
+     'global n, s probe process.function("fact").return { n++; s += $n } probe end { printf("%d calls, %d\\n", n, s) }',
+     ["3000 calls, 4501500", "0", "done"]),
+    ("returns that a longjmp leaves out", "program", "leap 6", 'probe process.function("leap").return { printf("%d %d\\n", $n, $return) }',
+     ["2 20", "4 40", "6 60", "done"]),
+    ("returns that an exception leaves out", "program", "throw 3 sum 1",
+     'probe process.function("{middle,sum}").return { printf("%s %s\\n", probefunc(), @entry($$parms)) }', ["caught 3", "sum a=0x1 b=0x2", "done"]),
+    ("returns of coroutines", "program", "turns", 'probe process.function("take_turn").return { printf("%d %d\\n", $which, $return) }',
+     ["1 10", "0 0", "done"]),
+    ("returns in threads", "program", "threads 8",
+     'global n, s probe process.function("sum").return { n++; s <<< $a + $return } probe end { printf("%d %d\\n", n, @sum(s)) }',
+     ["160000 640000", "done"]),
+    ("returns of a library", "program", "returns",
+     'global n probe process.library("libc.so.6").function("printf").return { n++ } probe end { println(n) }', ["8 -5 8 10 0", "1", "done"]),
+    ("returns of children are not probed", "program", "sum 2 fork 3 sum 2",
+     'global n probe process.function("sum").return { n += $a } probe end { println(n) }', ["6", "done"]),
     ("exit()", "program", "sum 5",
      'probe process.function("sum") { if ($a == 3) exit() println($a) } probe end { println("end") }', ["1", "2", "3", "end", "done"]),
 ]
@@ -86,7 +124,6 @@ CASES = [
 # (name, options, script, [what the messages contain])
 REFUSED = [
     ("no command", "", COUNT, ["--runtime=process probes the program that -c starts"]),
-    ("a return", "-c {program}", 'probe process.function("sum").return { println($return) }', ["requires a kernel", "omit --runtime=process"]),
     ("a statement", "-c {program}", 'probe process.statement("sum@program.cpp:*") { println(1) }', ["requires a kernel"]),
     ("the kernel", "-c {program}", 'probe kernel.function("vfs_read") { println(1) }', ["requires a kernel"]),
     ("a kernel's function", "-c {program}", 'probe process.function("sum") { print_backtrace() }', ["--runtime=process does not have"]),
@@ -137,7 +174,7 @@ def run_case(runner, form, arguments, script, expected):
     check(sorted(done.stdout.splitlines()) == sorted(expected), f"it printed {done.stdout!r} {done.stderr!r}")
     of_script = [line for line in done.stdout.splitlines() if line in expected]
     check([line for line in expected if line != "done"] == [line for line in of_script if line != "done"] or
-          set(expected) & {"45", "caught 5", "canceled"}, f"the order is another one: {done.stdout!r}")
+          set(expected) & {"45", "caught 5", "caught 3", "canceled", "24", "0", "8 -5 8 10 0"}, f"the order is another one: {done.stdout!r}")
     check(done.stderr == "", f"messages: {done.stderr}")
 
 
@@ -161,6 +198,22 @@ def unsafe_entries(runner):
         check(len(lines) == 1 and "not probed: " in lines[0], f"no '{reason}' for {function}: {done.stderr}")
 
 
+def unsafe_returns(runner):
+    """Functions whose returns cannot be patched are named with the reason."""
+    done = runner.run("bare", "returns short", 'probe process.function("{choose,passes,tiny,leave,countdown}").return { println(probefunc()) }')
+    check(sorted(done.stdout.splitlines()) == sorted(["choose", "choose", "8 -5 8 10 0", "3 4", "done"]), f"it printed {done.stdout!r} {done.stderr!r}")
+    for function, reason in (("passes", "a jump to another function"), ("tiny", ""), ("leave", "no return instruction"), ("countdown", "its beginning")):
+        lines = [line for line in done.stderr.splitlines() if f"'{function}'" in line and reason in line]
+        check(len(lines) == 1 and "return" in lines[0] and "not probed: " in lines[0], f"no '{reason}' for {function}: {done.stderr}")
+
+
+def loops_at_entries(runner):
+    """A jump that leads back behind a landing pad is no further call."""
+    done = runner.run("bare", "returns", 'probe process.function("{countdown,same}").call { println(probefunc()) }')
+    check(sorted(done.stdout.splitlines()) == sorted(["same", "same", "8 -5 8 10 0", "done"]), f"it printed {done.stdout!r}")
+    check("'countdown'" in done.stderr and "a jump leads into it" in done.stderr, f"messages: {done.stderr}")
+
+
 def listings(runner):
     """-L shows what can be probed, by which mechanism, and why not; it needs no command."""
     point = f'process("{runner.path("program")}").function("{{sum,four}}")'
@@ -180,6 +233,9 @@ def traces(runner):
     done = runner.run("program", "trace", 'global n probe process.function("{outer,print_trace,main}").call { n++ } '
                                           'probe end { println(n) }')
     check(sorted(done.stdout.splitlines()) == sorted(alone.splitlines() + ["3"]), f"it printed {done.stdout!r}")
+    done = runner.run("program", "trace", 'global n probe process.function("{outer,print_trace}").return { n += @entry(1) } '
+                                          'probe end { println(n) }')
+    check(sorted(done.stdout.splitlines()) == sorted(alone.splitlines() + ["2"]), f"it printed {done.stdout!r} {done.stderr!r}")
 
 
 def interrupted(runner):
@@ -322,6 +378,10 @@ def instructions(runner):
                       "probe end { if (n + v + a[1] < 0) println(@count(s)) }" % body) - bare
         print(f"        {added:4} instructions: {name}")
         check(0 < added <= most, f"{name}: {added} instructions")
+    for name, most, body in RETURN_HITS:
+        added = count("global n, v probe process.function(\"four\").return { %s } probe end { if (n + v < 0) println(n) }" % body) - bare
+        print(f"        {added:4} instructions: {name}")
+        check(0 < added <= most, f"{name}: {added} instructions")
 
 
 def everything(runner):
@@ -332,6 +392,11 @@ def everything(runner):
               'probe end { if (n < 1000) println("few hits") }')
     done = runner.run("program", actions, script, ["-w", "-D", "MAXKPROBES=100000"])
     check(done.stdout == alone, f"it printed {done.stdout!r} {done.stderr!r}")
+    returns = script.replace(".call?", ".return?")
+    for body in ("n++", "n += @entry(1)"):
+        done = runner.run("program", actions + " turns fact 5 leap 4 returns",
+                          returns.replace("n++", body), ["-w", "-D", "MAXKPROBES=100000"])
+        check(done.stdout == alone.replace("done\n", "120\n8 -5 8 10 0\ndone\n"), f"it printed {done.stdout!r} {done.stderr!r}")
 
 
 def neighbours(runner):
@@ -363,7 +428,11 @@ HITS = [
     ("an element of an array", 200, "a[$a]++"),
     ("a record of four numbers", 200, 'printf("%d %d %d %d\\n", $a, $b, $c, $d)'),
 ]
-CHECKS = [instructions, listings, unsafe_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, neighbours, everything,
+RETURN_HITS = [
+    ("n++ at a return", 160, "n++"),
+    ("a value from the entry at a return", 800, "v += $a"),
+]
+CHECKS = [instructions, listings, unsafe_entries, unsafe_returns, loops_at_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, neighbours, everything,
           crowd, alone, signals_at_start, killed_at_start, limited]
 
 

@@ -218,9 +218,25 @@ void finish_claim(Code& code, size_t call_bytes, size_t to_call) {
     code.bytes({0xeb, static_cast<uint8_t>(to_call + call_bytes)}); // jmp behind it
 }
 
+// Of an argument: push imm32 before the call, pop %r11 behind it.
+constexpr size_t argument_bytes = 7;
+
+void push_argument(Code& code, const StubTargets& targets) {
+    if (!targets.argument)
+        return;
+    code.bytes({0x68});
+    code.number(*targets.argument, 4);
+}
+
+void drop_argument(Code& code, const StubTargets& targets) {
+    if (targets.argument)
+        code.bytes({0x41, 0x5b});
+}
+
 // All of the runtime's memory is near.
 Stub near_stub(const StubTargets& targets, uint64_t at) {
-    constexpr size_t call_bytes = 5, check_bytes = 17;
+    constexpr size_t check_bytes = 17;
+    const size_t call_bytes = 5 + (targets.argument ? argument_bytes : 0);
     Code code(at);
     Stub stub;
     code.bytes({call_opcode});
@@ -232,9 +248,11 @@ Stub near_stub(const StubTargets& targets, uint64_t at) {
     code.bytes({0x65, 0x4c, 0x3b, 0x1d});       // cmp %gs:owner(%rip), %r11
     code.distance(targets.owner);
     code.bytes({0x75, static_cast<uint8_t>(-(code.text.size() + 2))}); // jne claim
+    push_argument(code, targets);
     code.bytes({call_opcode});
     code.distance(targets.handlers);
     stub.return_at = code.text.size();
+    drop_argument(code, targets);
     code.bytes({0x41, 0x5b}); // pop %r11
     stub.code = std::move(code.text);
     return stub;
@@ -242,7 +260,8 @@ Stub near_stub(const StubTargets& targets, uint64_t at) {
 
 // As near_stub, for a library that is farther away.
 Stub far_stub(const StubTargets& targets, uint64_t at) {
-    constexpr size_t call_bytes = 13, check_bytes = 25;
+    constexpr size_t check_bytes = 25;
+    const size_t call_bytes = 13 + (targets.argument ? argument_bytes : 0);
     Code code(at);
     Stub stub;
     auto call = [&](uint64_t address) {
@@ -260,8 +279,10 @@ Stub far_stub(const StubTargets& targets, uint64_t at) {
     code.bytes({0x65, 0x4c, 0x3b, 0x18});       // cmp %gs:(%rax), %r11
     code.bytes({0x58});                         // pop %rax
     code.bytes({0x75, static_cast<uint8_t>(-(code.text.size() + 2))});
+    push_argument(code, targets);
     call(targets.handlers);
     stub.return_at = code.text.size();
+    drop_argument(code, targets);
     code.bytes({0x41, 0x5b}); // pop %r11
     stub.code = std::move(code.text);
     return stub;
@@ -275,13 +296,18 @@ Stub stub_code(const StubTargets& targets, uint64_t at) {
     return near ? near_stub(targets, at) : far_stub(targets, at);
 }
 
+std::string stub_approach(const Stub& stub) {
+    return {'\xeb', static_cast<char>(stub.entry_at)}; // jmp entry
+}
+
 size_t stub_stack_bytes() {
     return 8;
 }
 
 size_t stub_room() {
-    // A region has up to four bytes and one instruction of 15; a call takes up to 18 bytes.
-    return 192;
+    // A stub takes up to 80 bytes. A region has up to four bytes and one instruction of 15; a call
+    // takes up to 18 bytes.
+    return 384;
 }
 
 bool has_stub_instructions() {

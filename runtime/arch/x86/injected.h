@@ -70,4 +70,26 @@ static inline uint64_t djs_argument_on_stack(const uint64_t *registers, int64_t 
 	return registers[STACK_POINTER] + RETURN_ADDRESS + 8 * (n - DJS_REGISTER_ARGUMENTS - 1);
 }
 
+static inline uint64_t djs_hit_stack(const uint64_t *registers)
+{
+	return registers[19];
+}
+
+static inline void djs_set_hit_address(uint64_t *registers, uint64_t address)
+{
+	registers[16] = address;
+}
+
+static inline uint64_t *djs_hit_result(uint64_t *registers)
+{
+	return &registers[10];
+}
+
+/* The state behind a return instruction. */
+static inline void djs_pass_return(uint64_t *registers)
+{
+	registers[16] = *(const uint64_t *)registers[19];
+	registers[19] += 8;
+}
+
 #endif
