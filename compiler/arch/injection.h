@@ -72,6 +72,9 @@ class StoppedRegisters {
     void set_call(long number, const std::array<uint64_t, 6>& arguments);
     int64_t result() const;
     // Whether something else uses what stubs use to find a thread's slot.
+    uint64_t stack_pointer() const;
+    // Whether it executes the instruction before it once more: a system call that was interrupted.
+    bool repeats_call() const;
     bool has_slot_base() const;
     void set_slot_base(uint64_t distance);
 

@@ -358,11 +358,10 @@ std::optional<Failure> OptionChecks::check() {
                        "-p3 compiles, -p5 runs");
     }
     if (options_.in_process && options_.last_pass == 5 && options_.command.empty() &&
-        options_.list_pattern.empty())
-        return bad("--runtime=process probes the program that -c starts, and there is no -c",
-                   options_.traced_pid
-                       ? "without --runtime=process, as root, -x probes a process that runs"
-                       : "for example -c ./program");
+        !options_.traced_pid && options_.list_pattern.empty())
+        return bad("--runtime=process probes the program that -c starts, or a process (-x), and "
+                   "there is neither",
+                   "for example -c ./program");
     if (options_.guest && options_.traced_pid)
         return bad("-x " + raw_.pid + ": this machine's processes do not exist in a guest",
                    "-c CMD runs a command in the guest");

@@ -34,6 +34,7 @@ class StubWriter {
     }
 
     std::string code;
+    std::vector<Relocation> relocations;
     std::optional<size_t> entry_at; // the offset to which the place jumps
     size_t return_at = 0;           // that to which the trampoline returns
 
@@ -59,6 +60,7 @@ class StubWriter {
         if (!entry_at)
             entry_at = 0;
         for (const Moved& each : place.moved) {
+            relocations.push_back({each.address + image_.bias, here()});
             if (each.returns != DJS_NO_INDEX)
                 call_hit(2 * each.returns + DJS_AT_RETURN);
             const uint64_t from = each.address + image_.bias;
@@ -105,10 +107,10 @@ Stubs make_stubs(PlacedImage& image, const Callees& callees, uint64_t at) {
     const uint64_t room = room_for_stubs(image);
     // What is refused at one place of a function concerns the others.
     for (PatchedPlace& place : image.places) {
-        if (!place.refusal.empty())
-            continue;
         // What is possible at both ends of the memory is possible between them.
         for (const uint64_t end : {at, at + room}) {
+            if (!place.refusal.empty())
+                break;
             StubWriter writer(image, callees, end, *decoder);
             if (const Status written = writer.write(place); !written)
                 place.refusal = written.failure().message;
@@ -145,7 +147,10 @@ Stubs make_stubs(PlacedImage& image, const Callees& callees, uint64_t at) {
             continue;
         std::string jump = arch::planted_jump(address, here + *writer.entry_at);
         out.code += writer.code;
-        out.patches.push_back({address, std::move(jump)});
+        out.patches.push_back({address, std::move(jump), {}});
+        for (const Relocation& each : writer.relocations)
+            if (each.from != address)
+                out.relocations.push_back(each);
         if (place.site != DJS_NO_INDEX)
             out.places.push_back({here + writer.return_at, place.site});
     }

@@ -19,12 +19,19 @@ struct Callees {
 struct Patch {
     uint64_t address = 0; // at run time
     std::string bytes;
+    std::string before; // what is there without it, once that is known
+};
+
+// An instruction that a jump replaces, behind its beginning, and what runs in its place.
+struct Relocation {
+    uint64_t from = 0, to = 0; // at run time
 };
 
 // The stubs of one file.
 struct Stubs {
     std::string code;
     std::vector<Patch> patches;
+    std::vector<Relocation> relocations;
     std::vector<djs_place> places; // in the order of their return addresses
 };
 

@@ -14,6 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace djstap::injection {
 
@@ -37,6 +38,11 @@ Status set_mask(pid_t pid, uint64_t mask) {
     if (ptrace(PTRACE_SETSIGMASK, pid, sizeof mask, &mask) != 0)
         return failed("the command's signals cannot be blocked");
     return Done{};
+}
+
+// Whether a thread stopped as PTRACE_INTERRUPT asks for, or with all of its process.
+bool is_interruption(int status) {
+    return status >> 16 == PTRACE_EVENT_STOP;
 }
 
 constexpr uint64_t all_but_traps = ~(uint64_t{1} << (SIGTRAP - 1));
@@ -74,12 +80,15 @@ ProcessOptions TracedProgram::options(int inherited) {
 }
 
 TracedProgram::TracedProgram(TracedProgram&& other) noexcept
-    : pid_(other.pid_), attached_(std::exchange(other.attached_, false)), entry_(other.entry_),
-      entry_code_(std::move(other.entry_code_)), held_(other.held_), blocked_(other.blocked_),
-      memory_(std::move(other.memory_)) {}
+    : pid_(other.pid_), caller_(other.caller_), was_started_(other.was_started_),
+      attached_(std::exchange(other.attached_, false)), stopped_(std::exchange(other.stopped_, {})),
+      entry_(other.entry_), entry_code_(std::move(other.entry_code_)), held_(other.held_),
+      blocked_(other.blocked_), memory_(std::move(other.memory_)) {}
 
 TracedProgram::~TracedProgram() {
-    if (!attached_)
+    if (!was_started_)
+        resume();
+    if (!attached_ || !was_started_)
         return;
     kill(pid_, SIGKILL);
     ptrace(PTRACE_DETACH, pid_, nullptr, nullptr);
@@ -123,18 +132,19 @@ Status TracedProgram::wait_for_stop(int wanted) {
 // Signals are blocked, but SIGSTOP cannot be: the program gets it when it goes on.
 Status TracedProgram::wait_for_step() {
     for (;;) {
-        const int status = wait_for(pid_);
+        const int status = wait_for(caller_);
         if (!WIFSTOPPED(status))
             return ended_early(status);
-        if (WSTOPSIG(status) == SIGTRAP)
+        if (WSTOPSIG(status) == SIGTRAP && !is_interruption(status))
             return Done{};
-        held_ = WSTOPSIG(status);
-        if (ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr) != 0)
+        if (!is_interruption(status))
+            held_ = WSTOPSIG(status);
+        if (ptrace(PTRACE_SINGLESTEP, caller_, nullptr, nullptr) != 0)
             return failed("the program cannot be stepped");
     }
 }
 
-Status TracedProgram::stop_at_entry() {
+Status TracedProgram::open_memory() {
     const std::string folder = "/proc/" + std::to_string(pid_);
     auto entry = entry_of(pid_);
     if (!entry)
@@ -143,6 +153,125 @@ Status TracedProgram::stop_at_entry() {
     memory_ = FileDescriptor(open((folder + "/mem").c_str(), O_RDWR | O_CLOEXEC));
     if (!memory_)
         return failed(folder + "/mem");
+    return Done{};
+}
+
+Result<TracedProgram> TracedProgram::of_running(pid_t pid) {
+    TracedProgram program(pid);
+    program.was_started_ = program.attached_ = false;
+    if (auto opened = program.open_memory(); !opened)
+        return Failure{opened.failure().message, program.cannot_stop(pid).hint};
+    return program;
+}
+
+bool TracedProgram::is_confined() const {
+    const std::string file = "/proc/" + std::to_string(pid_) + "/status";
+    const auto status = read_file(file);
+    return !status || status->find("\nSeccomp:\t0\n") == std::string::npos;
+}
+
+Failure TracedProgram::cannot_stop(pid_t thread) const {
+    Failure failure = failed("process " + std::to_string(pid_) + " cannot be stopped");
+    if (errno != EPERM && errno != EACCES)
+        return failure;
+    const std::string of_thread = "/proc/" + std::to_string(thread) + "/status";
+    const auto status = read_file(of_thread);
+    const size_t tracer = status ? status->find("TracerPid:\t") : std::string::npos;
+    const auto scope = read_file("/proc/sys/kernel/yama/ptrace_scope");
+    if (tracer != std::string::npos && status->compare(tracer + 11, 2, "0\n") != 0)
+        failure.hint = "another process traces it";
+    else if (scope && !scope->starts_with('0'))
+        failure.hint = "kernel.yama.ptrace_scope is " + scope->substr(0, 1) +
+                       ": run djstap as root, or start the program with -c";
+    else
+        failure.hint = "only its user and root can do that";
+    return failure;
+}
+
+// Returns false if the thread has ended.
+Result<bool> TracedProgram::stop_thread(pid_t thread) {
+    if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
+        if (errno == ESRCH)
+            return false;
+        return cannot_stop(thread);
+    }
+    ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
+    // A thread that waits for its child of vfork() stops when that has executed a program.
+    constexpr int patience = 2000;
+    for (int i = 0; i < patience; i++) {
+        int status = 0;
+        const pid_t found = waitpid(thread, &status, __WALL | WNOHANG);
+        if (found == thread && WIFSTOPPED(status)) {
+            stopped_[thread] = is_interruption(status) ? 0 : WSTOPSIG(status);
+            return true;
+        }
+        if (found == thread || (found < 0 && errno == ECHILD))
+            return false;
+        usleep(1000);
+    }
+    // It is let go with the tracer, or with the next stop.
+    stopped_[thread] = 0;
+    return Failure{"a thread of process " + std::to_string(pid_) + " does not stop", ""};
+}
+
+Status TracedProgram::stop() {
+    if (was_started_ && attached_)
+        return Done{};
+    was_started_ = false;
+    const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
+    // Threads that run may create others.
+    for (bool more = true; more;) {
+        more = false;
+        std::error_code error;
+        for (const auto& each : std::filesystem::directory_iterator(tasks, error)) {
+            const pid_t thread = atoi(each.path().filename().c_str());
+            if (stopped_.count(thread))
+                continue;
+            auto stopped = stop_thread(thread);
+            if (!stopped) {
+                resume();
+                return stopped.failure();
+            }
+            more |= *stopped;
+        }
+    }
+    if (stopped_.empty())
+        return Failure{"there is no process " + std::to_string(pid_), ""};
+    caller_ = stopped_.begin()->first;
+    held_ = stopped_.begin()->second;
+    if (ptrace(PTRACE_GETSIGMASK, caller_, sizeof blocked_, &blocked_) != 0 ||
+        !set_mask(caller_, all_but_traps)) {
+        const Failure failure = failed("the program's signals cannot be blocked");
+        resume();
+        return failure;
+    }
+    attached_ = true;
+    return Done{};
+}
+
+std::vector<pid_t> TracedProgram::threads() const {
+    if (was_started_)
+        return {pid_};
+    std::vector<pid_t> threads;
+    for (const auto& [thread, signal] : stopped_)
+        threads.push_back(thread);
+    return threads;
+}
+
+void TracedProgram::resume() {
+    if (attached_)
+        (void)set_mask(caller_, blocked_);
+    for (const auto& [thread, signal] : stopped_)
+        ptrace(PTRACE_DETACH, thread, nullptr,
+               static_cast<long>(attached_ && thread == caller_ ? held_ : signal));
+    attached_ = false;
+    stopped_.clear();
+}
+
+Status TracedProgram::stop_at_entry() {
+    const std::string folder = "/proc/" + std::to_string(pid_);
+    if (auto opened = open_memory(); !opened)
+        return opened;
     const std::string_view stop = arch::stop_instruction();
     auto code = read(entry_, std::max(stop.size(), arch::kernel_call_instruction().size()));
     if (!code)
@@ -194,7 +323,7 @@ Result<std::string> TracedProgram::read(uint64_t address, size_t size) {
 
 // The instruction is planted at the entry, where nothing else runs meanwhile.
 Result<uint64_t> TracedProgram::call(long number, const std::array<uint64_t, 6>& arguments) {
-    const auto before = arch::StoppedRegisters::of(pid_);
+    const auto before = arch::StoppedRegisters::of(caller_);
     if (!before)
         return before.failure();
     const std::string_view instruction = arch::kernel_call_instruction();
@@ -206,16 +335,16 @@ Result<uint64_t> TracedProgram::call(long number, const std::array<uint64_t, 6>&
     arch::StoppedRegisters registers = *before;
     registers.set_instruction_pointer(entry_);
     registers.set_call(number, arguments);
-    if (auto stored = registers.store(pid_); !stored)
+    if (auto stored = registers.store(caller_); !stored)
         return stored.failure();
-    if (ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr) != 0)
+    if (ptrace(PTRACE_SINGLESTEP, caller_, nullptr, nullptr) != 0)
         return failed("the program cannot be stepped");
     if (auto stopped = wait_for_step(); !stopped)
         return stopped.failure();
-    auto after = arch::StoppedRegisters::of(pid_);
+    auto after = arch::StoppedRegisters::of(caller_);
     if (!after)
         return after.failure();
-    if (auto stored = before->store(pid_); !stored)
+    if (auto stored = before->store(caller_); !stored)
         return stored.failure();
     if (auto written = write(entry_, *code); !written)
         return written.failure();
@@ -226,14 +355,22 @@ Result<uint64_t> TracedProgram::call(long number, const std::array<uint64_t, 6>&
 }
 
 Status TracedProgram::set_slot_base(uint64_t distance) {
-    auto registers = arch::StoppedRegisters::of(pid_);
-    if (!registers)
-        return registers.failure();
-    registers->set_slot_base(distance);
-    return registers->store(pid_);
+    for (const pid_t thread : threads()) {
+        auto registers = arch::StoppedRegisters::of(thread);
+        if (!registers)
+            return registers.failure();
+        registers->set_slot_base(distance);
+        if (auto stored = registers->store(thread); !stored)
+            return stored;
+    }
+    return Done{};
 }
 
 Status TracedProgram::detach() {
+    if (!was_started_) {
+        resume();
+        return Done{};
+    }
     // From here on the program outlives djstap; until it is detached, EXITKILL ends it.
     if (auto done = call(SYS_prctl, {PR_SET_PDEATHSIG}); !done)
         return done.failure();

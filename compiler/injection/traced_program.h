@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A program that was started under ptrace, up to its entry: the dynamic loader has mapped its
-// libraries, and nothing of its own has run.
+// A program under ptrace, stopped with all its threads: one that was started, up to its entry,
+// where the dynamic loader has mapped its libraries and nothing of its own has run; or one that
+// ran.
 #pragma once
 #include "diagnostics/result.h"
 #include "session/command.h"
@@ -8,9 +9,11 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace djstap::injection {
 
@@ -22,12 +25,28 @@ class TracedProgram {
     // Releases a command that was prepared with these options, and runs it to the program's entry.
     // If the object is destroyed before detach(), the program is killed.
     static Result<TracedProgram> run_to_entry(Command& command);
+    // A process that runs; stop() stops it. If the object is destroyed, it goes on.
+    static Result<TracedProgram> of_running(pid_t pid);
     TracedProgram(TracedProgram&& other) noexcept;
     TracedProgram& operator=(TracedProgram&&) = delete;
     ~TracedProgram();
 
     pid_t pid() const { return pid_; }
     uint64_t entry() const { return entry_; }
+
+    bool was_started() const { return was_started_; }
+    int memory() const { return memory_.get(); }
+
+    // Stops all threads. Does nothing if they are stopped.
+    Status stop();
+    // The threads that are stopped.
+    std::vector<pid_t> threads() const;
+    // Lets them go on where they were.
+    void resume();
+    // Whether a filter decides which system calls it may execute, and may end it otherwise.
+    bool is_confined() const;
+    // Another process lets the program that was started go on.
+    void forget() { attached_ = was_started_ = false; }
 
     // Executes a system call in the program. Fails with errno's text.
     Result<uint64_t> call(long number, const std::array<uint64_t, 6>& arguments);
@@ -36,18 +55,24 @@ class TracedProgram {
     Result<std::string> read(uint64_t address, size_t size);
     // Restores what was changed at the entry, and lets the program run on its own.
     Status detach();
-    // What the program's first thread has in the register that finds its slot.
+    // What all threads have in the register that finds their slots.
     Status set_slot_base(uint64_t distance);
 
   private:
-    explicit TracedProgram(pid_t pid) : pid_(pid) {}
+    explicit TracedProgram(pid_t pid) : pid_(pid), caller_(pid) {}
+    Status open_memory();
     Status stop_at_entry();
     Failure ended_early(int status);
     Status wait_for_stop(int wanted);
     Status wait_for_step();
+    Result<bool> stop_thread(pid_t thread);
+    Failure cannot_stop(pid_t thread) const;
 
     pid_t pid_ = -1;
+    pid_t caller_ = -1; // the thread that executes system calls
+    bool was_started_ = true;
     bool attached_ = true;
+    std::map<pid_t, int> stopped_; // if it was not started: the threads, and signals that they get
     uint64_t entry_ = 0;
     std::string entry_code_; // what the file has at the entry
     int held_ = 0;           // a signal that arrived between steps

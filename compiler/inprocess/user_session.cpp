@@ -53,7 +53,7 @@ bool UserSession::is_over() {
         return true;
     }
     if (parts_.runtime.exit_requested() || command_failed_ || output_.is_closed() ||
-        (command_ && command_->ended()))
+        (command_ && command_->ended()) || (parts_.has_ended && parts_.has_ended()))
         return true;
     const auto limit = static_cast<uint64_t>(options_.time_limit.count()) * 1'000'000;
     return limit > 0 && now_ns() - began_ >= limit;
@@ -62,7 +62,8 @@ bool UserSession::is_over() {
 // Waits until the next timer, or until something may have changed.
 void UserSession::wait() {
     const uint64_t now = now_ns();
-    const uint64_t longest = command_ ? longest_sleep_with_command_ns : longest_sleep_ns;
+    const uint64_t longest =
+        command_ || parts_.has_ended ? longest_sleep_with_command_ns : longest_sleep_ns;
     uint64_t until = std::min(parts_.runtime.next_timer(), now + longest);
     if (options_.time_limit.count() > 0)
         until = std::min(until,
@@ -131,7 +132,7 @@ void UserSession::turn() {
 
 SessionOutcome UserSession::run() {
     begin();
-    if (command_ && !is_over())
+    if ((command_ || parts_.release) && !is_over())
         release_command();
     while (!is_over()) {
         turn();

@@ -22,6 +22,8 @@ struct UserSessionParts {
     std::function<Status()> release = {};
     // Called before the end probes, which run in this process.
     std::function<void()> before_end = {};
+    // Whether what is probed has ended; by default, whether the command has.
+    std::function<bool()> has_ended = {};
     // How each of the script's probes is attached; those of the description by default.
     std::function<std::vector<AttachedProbe>()> probes = {};
 };

@@ -25,7 +25,7 @@ static const struct djs_returning *returning;
 static const u32 *returning_sites;
 static char *kept_calls;
 static u32 kept_bytes;
-static u64 unmatched;
+static u64 unmatched, replaced;
 
 static const struct djs_handler *handler_of(u32 site)
 {
@@ -50,9 +50,10 @@ int djs_injected_returns(const struct djs_returning *functions, u32 count, const
 	return kept_calls ? 0 : -ENOMEM;
 }
 
+/* Returns without what was kept may also be those of calls that began before the probes. */
 u64 djs_injected_unmatched(void)
 {
-	return READ_ONCE(unmatched);
+	return min_t(u64, READ_ONCE(unmatched), READ_ONCE(replaced));
 }
 
 /* Addresses have 47 bits, and stack pointers are multiples of 8. */
@@ -107,8 +108,10 @@ static struct kept_call *make_call(u64 frame)
 		struct kept_call *victim = way_of(frame, (first + way) % KEPT_WAYS);
 
 		other = READ_ONCE(victim->frame);
-		if (other > KEPT_BUSY && take_call(victim, other))
-			call = victim;
+		if (other <= KEPT_BUSY || !take_call(victim, other))
+			continue;
+		call = victim;
+		__atomic_fetch_add(&replaced, 1, __ATOMIC_RELAXED);
 	}
 	return call;
 }

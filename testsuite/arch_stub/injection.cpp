@@ -63,6 +63,14 @@ int64_t StoppedRegisters::result() const {
     return 0;
 }
 
+uint64_t StoppedRegisters::stack_pointer() const {
+    return words_[1];
+}
+
+bool StoppedRegisters::repeats_call() const {
+    return false;
+}
+
 bool StoppedRegisters::has_slot_base() const {
     return false;
 }

@@ -32,6 +32,7 @@
 // - leap N: calls leap(i), i from 1 to N, which leaves by longjmp if i is odd
 // - turns: two coroutines call take_turn(), and return from it in the opposite order, one of them in
 //   another thread
+// - spin N: N threads call sum(1, 2) and fact(3), until there is a line to read
 // - crowd N: N threads call sum(1, 2) ten times each while all of them exist
 #include <csetjmp>
 #include <csignal>
@@ -249,6 +250,27 @@ static void series(int n) {
         pthread_join(thread, nullptr);
     }
 }
+static volatile bool spinning = true;
+static void* spin_on(void* wrong) {
+    while (spinning)
+        if (sum(1, 2) != 3 || fact(3) != 6)
+            *static_cast<volatile bool*>(wrong) = true;
+    return nullptr;
+}
+static void spin(int n) {
+    static bool wrong;
+    pthread_t all[128];
+    for (int i = 0; i < n; i++)
+        pthread_create(&all[i], nullptr, spin_on, &wrong);
+    printf("spinning\n");
+    char line[16];
+    if (!fgets(line, sizeof line, stdin))
+        line[0] = 0;
+    spinning = false;
+    for (int i = 0; i < n; i++)
+        pthread_join(all[i], nullptr);
+    printf(wrong ? "wrong\n" : "right\n");
+}
 static pthread_barrier_t gathered;
 static void* call_in_crowd(void*) {
     pthread_barrier_wait(&gathered);
@@ -444,6 +466,8 @@ int main(int argc, char** argv) {
                     sink = leap(k) + 1;
         } else if (!strcmp(action, "turns")) {
             take_turns();
+        } else if (!strcmp(action, "spin")) {
+            spin(n);
         } else if (!strcmp(action, "crowd")) {
             crowd(n);
         } else if (!strcmp(action, "confine")) {

@@ -5,6 +5,7 @@
 
 #include "arch/x86_64/opcode.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <initializer_list>
@@ -365,6 +366,18 @@ void StoppedRegisters::set_call(long number, const std::array<uint64_t, 6>& argu
 
 int64_t StoppedRegisters::result() const {
     return static_cast<int64_t>(words_[word_of(offsetof(user_regs_struct, rax))]);
+}
+
+uint64_t StoppedRegisters::stack_pointer() const {
+    return words_[word_of(offsetof(user_regs_struct, rsp))];
+}
+
+bool StoppedRegisters::repeats_call() const {
+    constexpr int64_t restart_errors[] = {-512, -513, -514, -516}; // ERESTARTSYS and its kin
+    const bool in_call =
+        static_cast<int64_t>(words_[word_of(offsetof(user_regs_struct, orig_rax))]) >= 0;
+    return in_call && std::find(std::begin(restart_errors), std::end(restart_errors), result()) !=
+                          std::end(restart_errors);
 }
 
 bool StoppedRegisters::has_slot_base() const {

@@ -26,9 +26,9 @@ std::string exits_of_f(const std::string& text) {
     return out;
 }
 
-const std::string g = "\n.type g, @function\ng: xor %eax, %eax\n ret\n .size g, .-g\n";
+const std::string second = "\n.type g, @function\ng: xor %eax, %eax\n ret\n .size g, .-g\n";
 
-std::string function(const std::string& body, const std::string& behind = g) {
+std::string code_of_f(const std::string& body, const std::string& behind = second) {
     return ".type f, @function\nf: .cfi_startproc\n" + body + "\n.cfi_endproc\n.size f, .-f\n" +
            behind;
 }
@@ -36,49 +36,51 @@ std::string function(const std::string& body, const std::string& behind = g) {
 } // namespace
 
 TEST(Exits, IncludeWhatPrecedesTheReturn) {
-    EXPECT_EQ(exits_of_f(function("xor %ecx, %ecx\n lea 1(%rdi), %rax\n ret")), "6:2+5");
+    EXPECT_EQ(exits_of_f(code_of_f("xor %ecx, %ecx\n lea 1(%rdi), %rax\n ret")), "6:2+5");
 }
 
 TEST(Exits, ReplaceMoreThanTheJumpTakes) {
-    EXPECT_EQ(exits_of_f(function("push %rbx\n mov $1, %eax\n pop %rbx\n ret")), "7:1+7");
+    EXPECT_EQ(exits_of_f(code_of_f("push %rbx\n mov $1, %eax\n pop %rbx\n ret")), "7:1+7");
 }
 
 TEST(Exits, MayExtendOverWhatFillsTheSpaceBehind) {
-    EXPECT_EQ(exits_of_f(function("mov $1, %eax\n test %edi, %edi\n jz 1f\n mov $2, %eax\n1: ret",
-                                  "\n.p2align 5\n" + g)),
-              "14:14+5");
+    EXPECT_EQ(exits_of_f(code_of_f("mov $1, %eax\n test %edi, %edi\n jz 1f\n mov $2, %eax\n1: ret",
+                                   "\n.p2align 5\n" + second)),
+              "14:14+12");
 }
 
 TEST(Exits, AreAllOfTheFunctions) {
-    EXPECT_EQ(exits_of_f(function("test %edi, %edi\n jz 1f\n mov $2, %eax\n ret\n"
-                                  "1: mov $3, %eax\n ret")),
+    EXPECT_EQ(exits_of_f(code_of_f("test %edi, %edi\n jz 1f\n mov $2, %eax\n ret\n"
+                                   "1: mov $3, %eax\n ret")),
               "9:4+6,15:10+6");
 }
 
 TEST(Exits, JumpsIntoWhatIsReplacedAreAReason) {
-    EXPECT_EQ(exits_of_f(function("test %edi, %edi\n jz 1f\n mov $2, %eax\n 1: pop %rcx\n ret")),
+    EXPECT_EQ(exits_of_f(code_of_f("test %edi, %edi\n jz 1f\n mov $2, %eax\n 1: ret\n"
+                                   "2: sub $1, %edi\n jnz 2b\n mov $3, %eax\n ret")),
               "a jump leads into it");
 }
 
 TEST(Exits, CallsReturnIntoWhatIsReplaced) {
-    EXPECT_EQ(exits_of_f(function("push %rbx\n call g\n pop %rbx\n ret")),
+    EXPECT_EQ(exits_of_f(code_of_f("push %rbx\n call g\n pop %rbx\n ret")),
               "the function ends before the jump would");
 }
 
 TEST(Exits, AJumpToAnotherFunctionIsOne) {
-    EXPECT_EQ(exits_of_f(function("add $1, %edi\n jmp g")),
+    EXPECT_EQ(exits_of_f(code_of_f("add $1, %edi\n jmp g")),
               "it may end by a jump to another function, which returns in its place");
-    EXPECT_EQ(exits_of_f(function("mov $1, %eax\n test %edi, %edi\n jz g\n ret")),
+    EXPECT_EQ(exits_of_f(code_of_f("mov $1, %eax\n test %edi, %edi\n jz g\n ret")),
               "it may end by a jump to another function, which returns in its place");
-    EXPECT_EQ(exits_of_f(function("mov (%rdi), %rax\n jmp *%rax")),
+    EXPECT_EQ(exits_of_f(code_of_f("mov (%rdi), %rax\n jmp *%rax")),
               "it may end by a jump to another function, which returns in its place");
 }
 
 TEST(Exits, PartsThatWereSplitOffReturnForTheFunction) {
     const std::string cold = "\n.type f.cold, @function\nf.cold: mov $7, %eax\n ret\n"
                              ".size f.cold, .-f.cold\n";
-    EXPECT_EQ(exits_of_f(function("test %edi, %edi\n jz f.cold\n mov $2, %eax\n ret", cold + g)),
-              "13:8+6,19:14+6");
+    EXPECT_EQ(
+        exits_of_f(code_of_f("test %edi, %edi\n jz f.cold\n mov $2, %eax\n ret", cold + second)),
+        "9:4+6,15:10+6");
 }
 
 TEST(Exits, WhatIsJumpedToWithAUsedStackIsAPart) {
@@ -86,35 +88,35 @@ TEST(Exits, WhatIsJumpedToWithAUsedStackIsAPart) {
                              "mov $7, %eax\n pop %rbx\n ret\n.cfi_endproc\n.size p, .-p\n";
     const std::string body = "push %rbx\n.cfi_def_cfa_offset 16\n test %edi, %edi\n jz p\n"
                              "mov $2, %eax\n pop %rbx\n.cfi_def_cfa_offset 8\n ret";
-    EXPECT_EQ(exits_of_f(function(body, part + g)), "15:9+7,22:16+7");
+    EXPECT_EQ(exits_of_f(code_of_f(body, part + second)), "11:5+7,18:12+7");
     // Not if it is a function as well.
-    EXPECT_EQ(exits_of_f(function(body, part + "\n.type g, @function\ng: call p\n ret\n")),
+    EXPECT_EQ(exits_of_f(code_of_f(body, part + "\n.type g, @function\ng: call p\n ret\n")),
               "another function has a part of it in common");
 }
 
 TEST(Exits, OthersThatJumpIntoTheFunctionReturnWithoutAnEntry) {
-    EXPECT_EQ(exits_of_f(function("mov $2, %eax\n1: mov $3, %ecx\n ret",
-                                  "\n.type g, @function\ng: jmp 1b\n .size g, .-g\n")),
+    EXPECT_EQ(exits_of_f(code_of_f("mov $2, %eax\n1: mov $3, %ecx\n ret",
+                                   "\n.type g, @function\ng: jmp 1b\n .size g, .-g\n")),
               "a jump from another function leads into it");
 }
 
 TEST(Exits, AJumpBackToTheEntryIsAnotherCall) {
-    EXPECT_EQ(exits_of_f(function("sub $1, %edi\n jnz f\n mov $3, %ecx\n ret")),
+    EXPECT_EQ(exits_of_f(code_of_f("sub $1, %edi\n jnz f\n mov $3, %ecx\n ret")),
               "a jump leads back to its beginning");
-    EXPECT_EQ(exits_of_f(function("endbr64\n1: sub $1, %edi\n jnz 1b\n mov $3, %ecx\n ret")),
+    EXPECT_EQ(exits_of_f(code_of_f("endbr64\n1: sub $1, %edi\n jnz 1b\n mov $3, %ecx\n ret")),
               "a jump leads back to its beginning");
 }
 
 TEST(Exits, FunctionsMayNotReturn) {
-    EXPECT_EQ(exits_of_f(function("1: jmp 1b")), "a jump leads back to its beginning");
-    EXPECT_EQ(exits_of_f(function("xor %eax, %eax\n1: jmp 1b")), "it has no return instruction");
-    EXPECT_EQ(exits_of_f(function("mov $1, %eax\n add $1, %eax")),
+    EXPECT_EQ(exits_of_f(code_of_f("1: jmp 1b")), "a jump leads back to its beginning");
+    EXPECT_EQ(exits_of_f(code_of_f("xor %eax, %eax\n1: jmp 1b")), "it has no return instruction");
+    EXPECT_EQ(exits_of_f(code_of_f("mov $1, %eax\n add $1, %eax")),
               "it may end without a return instruction");
 }
 
 TEST(Exits, ALoopBehindALandingPadIsNoEntry) {
     const Program program = Program::assembled(
-        ".text\n.globl f\n" + function("endbr64\n1: sub $1, %edi\n jnz 1b\n mov $3, %ecx\n ret"));
+        ".text\n.globl f\n" + code_of_f("endbr64\n1: sub $1, %edi\n jnz 1b\n mov $3, %ecx\n ret"));
     auto file = ElfFile::open(program.path());
     ASSERT_TRUE(file);
     auto analysis = regions::Analysis::of(**file, {});

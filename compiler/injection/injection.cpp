@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "injection/injection.h"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace djstap::injection {
+
+namespace {
+
+Failure because(const char* what, const Failure& failure) {
+    return {std::string(what) + ": " + failure.message, failure.hint};
+}
+
+} // namespace
+
+Status Injection::prepare(const MemoryMap& map) {
+    auto images = place_sites(*linked_.script, map);
+    if (!images)
+        return images.failure();
+    images_ = std::move(*images);
+    const Callees callees{arena_.owner_page(0), linked_.claim, linked_.hit, linked_.script};
+    auto own = MemoryMap::of(getpid()); // with the arena
+    if (!own)
+        return own.failure();
+    std::vector<djs_place> places;
+    for (PlacedImage& image : images_) {
+        const uint64_t bytes = room_for_stubs(image);
+        const auto at = find_room(map, *own, image.code, bytes, bytes);
+        if (!at)
+            return Failure{"no free memory is near enough to the code of '" + image.path + "'", ""};
+        own->reserve({*at, *at + bytes}); // stubs of other images go elsewhere
+        skip_changed_code(image);
+        stubs_.emplace_back(*at, make_stubs(image, callees, *at));
+        for (Patch& patch : stubs_.back().second.patches) {
+            auto before = program_.read(patch.address, patch.bytes.size());
+            if (!before)
+                return before.failure();
+            patch.before = std::move(*before);
+        }
+        const std::vector<djs_place>& of_image = stubs_.back().second.places;
+        places.insert(places.end(), of_image.begin(), of_image.end());
+    }
+    std::sort(places.begin(), places.end(), [](const djs_place& a, const djs_place& b) {
+        return a.return_address < b.return_address;
+    });
+    const struct ::djs_script& script = *linked_.script;
+    auto* const table = allocate<djs_place>(places.size());
+    auto* const biases = allocate<unsigned long>(script.segment_count);
+    if (!table || !biases)
+        return Failure{"no memory for the script's places", ""};
+    std::copy(places.begin(), places.end(), table);
+    for (const PlacedImage& image : images_)
+        for (uint32_t i = 0; i < script.segment_count; i++)
+            if (image.path == script.images[script.segments[i].image].name)
+                biases[i] = image.bias;
+    linked_.set_places(table, static_cast<u32>(places.size()), biases);
+    return prepare_returns();
+}
+
+Status Injection::prepare_returns() {
+    size_t functions = 0, sites = 0;
+    for (const PlacedImage& image : images_)
+        for (const ReturningFunction& each : image.returning) {
+            functions++;
+            sites += each.sites.size();
+        }
+    auto* const table = allocate<djs_returning>(functions);
+    auto* const list = allocate<u32>(sites);
+    if (!table || !list)
+        return Failure{"no memory for the script's places", ""};
+    uint32_t used = 0;
+    for (const PlacedImage& image : images_)
+        for (const ReturningFunction& each : image.returning) {
+            table[each.number] = {used, static_cast<u32>(each.sites.size()),
+                                  each.address + image.bias};
+            std::copy(each.sites.begin(), each.sites.end(), list + used);
+            used += static_cast<uint32_t>(each.sites.size());
+        }
+    if (linked_.set_returns(table, static_cast<u32>(functions), list) != 0)
+        return Failure{"no memory for what return probes keep from the entry", ""};
+    return Done{};
+}
+
+// A program may change its own code, or another tracer has.
+void Injection::skip_changed_code(PlacedImage& image) {
+    for (PatchedPlace& place : image.places)
+        for (const Moved& each : place.moved) {
+            const auto there = program_.read(each.address + image.bias, each.bytes.size());
+            if (place.refusal.empty() && (!there || *there != each.bytes))
+                place.refusal = "the program has other code there than its file";
+        }
+}
+
+Status Injection::call(const char* what, long number, const std::array<uint64_t, 6>& arguments) {
+    auto done = program_.call(number, arguments);
+    if (!done)
+        return because(what, done.failure());
+    return Done{};
+}
+
+// A child of the program gets a page of zeros: it owns no slot.
+Status Injection::own_page(unsigned slot) {
+    constexpr uint64_t page = 4096;
+    constexpr const char* what = "the program cannot map a thread's page";
+    const uint64_t at = arena_.owner_page(slot);
+    if (auto done = call(what, SYS_mmap,
+                         {at, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                          UINT64_MAX, 0});
+        !done)
+        return done;
+    return call(what, SYS_madvise, {at, page, MADV_WIPEONFORK});
+}
+
+// A program that was started has the descriptor; another one opens djstap's.
+Result<uint64_t> Injection::open_arena() {
+    if (program_.was_started())
+        return static_cast<uint64_t>(arena_.file());
+    constexpr uint64_t page = 4096;
+    auto memory = program_.call(
+        SYS_mmap, {0, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0});
+    if (!memory)
+        return because("the program cannot map memory", memory.failure());
+    const std::string path =
+        "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(arena_.file());
+    if (auto written = program_.write(*memory, {path.c_str(), path.size() + 1}); !written)
+        return written.failure();
+    auto file = program_.call(SYS_openat, {static_cast<uint64_t>(AT_FDCWD), *memory,
+                                           static_cast<uint64_t>(O_RDWR | O_CLOEXEC)});
+    if (auto done = call("the program cannot unmap memory", SYS_munmap, {*memory, page}); !done)
+        return done.failure();
+    if (!file)
+        return Failure{"the program cannot open djstap's memory: " + file.failure().message,
+                       "a program in another container, or with fewer rights, is not reached; as "
+                       "root, without --runtime=process, uprobes reach it"};
+    return file;
+}
+
+Status Injection::share() {
+    constexpr const char* what = "the program cannot map the shared memory";
+    const Arena::Part whole = arena_.whole();
+    const auto opened = open_arena();
+    if (!opened)
+        return opened.failure();
+    const uint64_t file = *opened;
+    if (auto done = call(what, SYS_mmap,
+                         {whole.begin, whole.bytes, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0});
+        !done)
+        return done;
+    for (const Arena::Part& code : linked_.code())
+        if (auto done = call(what, SYS_mprotect, {code.begin, code.bytes, PROT_READ | PROT_EXEC});
+            !done)
+            return done;
+    for (unsigned slot = 0; slot < DJS_SLOTS; slot++) {
+        const Arena::Part data = arena_.ring_data(slot);
+        if (auto done = call(what, SYS_mmap,
+                             {data.begin + data.bytes, data.bytes, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_FIXED, file, data.begin - whole.begin});
+            !done)
+            return done;
+        if (auto done = own_page(slot); !done)
+            return done;
+    }
+    // The first slot is djstap's: no thread of the program owns it.
+    const djs_thread_owner owner{DJS_NO_THREAD, 0, program_.pid()};
+    if (auto written = program_.write(arena_.owner_page(0),
+                                      {reinterpret_cast<const char*>(&owner), sizeof owner});
+        !written)
+        return written;
+    // A core file is the program's.
+    if (auto done = call(what, SYS_madvise, {whole.begin, whole.bytes, MADV_DONTDUMP}); !done)
+        return done;
+    return call(what, SYS_close, {file});
+}
+
+Status Injection::share_stubs(const PlacedImage& image, uint64_t at, const Stubs& stubs) {
+    constexpr const char* what = "the program cannot map memory for probes";
+    if (stubs.code.empty())
+        return Done{};
+    if (auto done = call(what, SYS_mmap,
+                         {at, room_for_stubs(image), PROT_READ | PROT_EXEC,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, UINT64_MAX, 0});
+        !done)
+        return done;
+    return program_.write(at, stubs.code);
+}
+
+Status Injection::patch() {
+    for (const auto& [at, stubs] : stubs_)
+        for (const Patch& patch : stubs.patches)
+            if (auto written = program_.write(patch.address, patch.bytes); !written)
+                return written;
+    return Done{};
+}
+
+Status Injection::place() {
+    for (const pid_t thread : program_.threads()) {
+        auto registers = arch::StoppedRegisters::of(thread);
+        if (!registers)
+            return registers.failure();
+        if (registers->has_slot_base())
+            return Failure{"the program uses the register that finds a thread's counters (gs)",
+                           "as root, without --runtime=process, uprobes do not need it"};
+    }
+    if (auto shared = share(); !shared)
+        return shared;
+    for (size_t i = 0; i < images_.size(); i++)
+        if (auto shared = share_stubs(images_[i], stubs_[i].first, stubs_[i].second); !shared)
+            return shared;
+    if (auto set = program_.set_slot_base(DJS_NO_SLOT); !set)
+        return set;
+    return patch();
+}
+
+Status Injection::release() {
+    if (program_.was_started()) {
+        if (auto placed = place(); !placed)
+            return placed;
+        return program_.detach();
+    }
+    if (auto stopped = stop_where_possible(); !stopped)
+        return stopped;
+    auto placed = place();
+    program_.resume();
+    if (!placed)
+        withdraw();
+    return placed;
+}
+
+std::vector<AttachedProbe> Injection::probes(const ModuleMeta& meta) const {
+    const struct ::djs_script& script = *linked_.script;
+    std::vector<std::string> refusals(script.site_count);
+    for (const PlacedImage& image : images_) {
+        for (const PatchedPlace& place : image.places)
+            for (uint32_t site = place.site; site != DJS_NO_INDEX; site = script.sites[site].next)
+                refusals[site] = place.refusal;
+        for (const ReturningFunction& function : image.returning)
+            for (const uint32_t site : function.sites)
+                refusals[site] = function.refusal;
+    }
+    std::vector<AttachedProbe> probes;
+    for (size_t i = 0; i < meta.probes.size(); i++) {
+        const ModuleMeta::Probe& probe = meta.probes[i];
+        AttachedProbe out{.point = probe.point,
+                          .mechanism = probe.mechanism,
+                          .planned = probe.mechanism,
+                          .reason = i < refusals.size() ? refusals[i] : ""};
+        out.attached = out.reason.empty();
+        probes.push_back(std::move(out));
+    }
+    return probes;
+}
+
+} // namespace djstap::injection

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A program in which a script's handlers are placed.
+#pragma once
+#include "arch/injection.h"
+#include "injection/arena.h"
+#include "injection/linked_runtime.h"
+#include "injection/places.h"
+#include "injection/stubs.h"
+#include "injection/traced_program.h"
+#include "session/session.h"
+
+#include <utility>
+#include <vector>
+
+namespace djstap::injection {
+
+// A program with the arena, and what is patched in it.
+class Injection {
+  public:
+    Injection(TracedProgram program, Arena& arena, LinkedRuntime linked)
+        : program_(std::move(program)), arena_(arena), linked_(std::move(linked)) {}
+
+    const LinkedRuntime& linked() const { return linked_; }
+    // Determines what can be patched, and prepares the code that places lead to.
+    Status prepare(const MemoryMap& map);
+    // Maps everything in the program, patches it, and lets it run.
+    Status release();
+    // Restores what was patched, and unmaps everything, if the program still runs. Threads that are
+    // in handlers go on; what they use stays mapped if that does not end.
+    void withdraw();
+    TracedProgram& program() { return program_; }
+    const std::vector<PlacedImage>& images() const { return images_; }
+    // How each probe is attached, by the description's numbers.
+    std::vector<AttachedProbe> probes(const ModuleMeta& meta) const;
+
+  private:
+    Status prepare_returns();
+    void skip_changed_code(PlacedImage& image);
+    Status place();
+    Result<uint64_t> open_arena();
+    Status share();
+    Status share_stubs(const PlacedImage& image, uint64_t at, const Stubs& stubs);
+    Status patch();
+    // Of a program that runs: running.cpp.
+    Status stop_where_possible();
+    Result<bool> move_threads();
+    bool restore();
+    bool is_used_by(pid_t thread, const MemoryMap& map);
+    void unmap();
+    std::vector<uint64_t> stack_of(const arch::StoppedRegisters& registers, const MemoryMap& map);
+    Status call(const char* what, long number, const std::array<uint64_t, 6>& arguments);
+    Status own_page(unsigned slot);
+    // Of the arena's heap.
+    template <class T> T* allocate(size_t count) const {
+        return static_cast<T*>(linked_.allocate(count * sizeof(T)));
+    }
+
+    TracedProgram program_;
+    Arena& arena_;
+    LinkedRuntime linked_;
+    std::vector<PlacedImage> images_;
+    std::vector<std::pair<uint64_t, Stubs>> stubs_; // of each image, and where
+};
+
+} // namespace djstap::injection

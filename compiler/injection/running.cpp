@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Threads that run while something is placed in their program, or withdrawn from it.
+#include "injection/injection.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unordered_map>
+
+namespace djstap::injection {
+
+namespace {
+
+constexpr int attempts = 200;
+
+void pause_between_attempts() {
+    using namespace std::chrono_literals;
+    std::this_thread::sleep_for(1ms);
+}
+
+} // namespace
+
+// The words from the stack pointer on, up to the end of the mapping: whatever was interrupted there
+// by a signal is among them.
+std::vector<uint64_t> Injection::stack_of(const arch::StoppedRegisters& registers,
+                                          const MemoryMap& map) {
+    const uint64_t first = registers.stack_pointer() & ~uint64_t{7};
+    std::vector<uint64_t> words;
+    for (const Mapping& each : map.all()) {
+        if (first < each.range.begin || first >= each.range.end)
+            continue;
+        auto bytes = program_.read(first, each.range.end - first);
+        if (!bytes)
+            return words;
+        words.resize(bytes->size() / sizeof(uint64_t));
+        memcpy(words.data(), bytes->data(), words.size() * sizeof(uint64_t));
+        break;
+    }
+    return words;
+}
+
+// A thread that is about to execute an instruction that a jump replaces continues with its copy.
+// Returns false if a signal's handler has interrupted one there: it returns to the old place.
+Result<bool> Injection::move_threads() {
+    std::unordered_map<uint64_t, uint64_t> copies;
+    for (const auto& [at, stubs] : stubs_)
+        for (const Relocation& each : stubs.relocations)
+            copies[each.from] = each.to;
+    const auto map = MemoryMap::of(program_.pid());
+    if (!map)
+        return map.failure();
+    std::vector<std::pair<pid_t, arch::StoppedRegisters>> moved;
+    for (const pid_t thread : program_.threads()) {
+        auto registers = arch::StoppedRegisters::of(thread);
+        if (!registers)
+            return registers.failure();
+        for (const uint64_t word : stack_of(*registers, *map))
+            if (copies.count(word))
+                return false;
+        const uint64_t at = registers->instruction_pointer();
+        const uint64_t call =
+            registers->repeats_call() ? arch::kernel_call_instruction().size() : 0;
+        const auto copy = copies.find(at - call);
+        if (copy == copies.end())
+            continue;
+        registers->set_instruction_pointer(copy->second + call);
+        moved.emplace_back(thread, *registers);
+    }
+    for (const auto& [thread, registers] : moved)
+        if (auto stored = registers.store(thread); !stored)
+            return stored.failure();
+    return true;
+}
+
+Status Injection::stop_where_possible() {
+    if (program_.is_confined())
+        return Failure{"a filter of system calls (seccomp) confines the program",
+                       "start it with -c, or as root, without --runtime=process, use uprobes"};
+    for (int i = 0; i < attempts; i++) {
+        if (auto stopped = program_.stop(); !stopped)
+            return stopped;
+        auto moved = move_threads();
+        if (!moved) {
+            program_.resume();
+            return moved.failure();
+        }
+        if (*moved)
+            return Done{};
+        program_.resume();
+        pause_between_attempts();
+    }
+    return Failure{"a signal's handler has interrupted a thread where a probe is to be placed",
+                   "try again later"};
+}
+
+// Returns whether it is the program in which something was placed.
+bool Injection::restore() {
+    const auto map = MemoryMap::of(program_.pid());
+    const uint64_t base = arena_.whole().begin;
+    if (!map || std::none_of(map->all().begin(), map->all().end(), [&](const Mapping& each) {
+            return each.range.begin == base && each.path.starts_with("/memfd:djstap");
+        }))
+        return false;
+    for (const auto& [at, stubs] : stubs_)
+        for (const Patch& patch : stubs.patches) {
+            const auto there = program_.read(patch.address, patch.bytes.size());
+            if (there && *there == patch.bytes)
+                (void)program_.write(patch.address,
+                                     std::string_view(patch.before).substr(0, patch.bytes.size()));
+        }
+    return true;
+}
+
+bool Injection::is_used_by(pid_t thread, const MemoryMap& map) {
+    const auto registers = arch::StoppedRegisters::of(thread);
+    if (!registers)
+        return true;
+    std::vector<Range> ranges;
+    for (const Arena::Part& code : linked_.code())
+        ranges.push_back({code.begin, code.begin + code.bytes});
+    for (size_t i = 0; i < images_.size(); i++)
+        ranges.push_back({stubs_[i].first, stubs_[i].first + room_for_stubs(images_[i])});
+    const auto is_inside = [&](uint64_t address) {
+        return std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) {
+            return address >= range.begin && address < range.end;
+        });
+    };
+    if (is_inside(registers->instruction_pointer()))
+        return true;
+    const std::vector<uint64_t> stack = stack_of(*registers, map);
+    return std::any_of(stack.begin(), stack.end(), is_inside);
+}
+
+void Injection::unmap() {
+    (void)program_.set_slot_base(0);
+    const Arena::Part whole = arena_.whole();
+    (void)program_.call(SYS_munmap, {whole.begin, whole.bytes});
+    for (size_t i = 0; i < images_.size(); i++)
+        if (!stubs_[i].second.code.empty())
+            (void)program_.call(SYS_munmap, {stubs_[i].first, room_for_stubs(images_[i])});
+}
+
+void Injection::withdraw() {
+    for (int i = 0; i < attempts; i++) {
+        if (!program_.stop())
+            return;
+        if (!restore()) {
+            program_.resume();
+            return;
+        }
+        const auto map = MemoryMap::of(program_.pid());
+        const std::vector<pid_t> threads = program_.threads();
+        if (program_.is_confined()) {
+            program_.resume();
+            return;
+        }
+        const bool is_used = !map || std::any_of(threads.begin(), threads.end(), [&](pid_t thread) {
+            return is_used_by(thread, *map);
+        });
+        if (!is_used)
+            unmap();
+        program_.resume();
+        if (!is_used)
+            return;
+        pause_between_attempts();
+    }
+}
+
+} // namespace djstap::injection
