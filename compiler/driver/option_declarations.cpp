@@ -185,7 +185,8 @@ void OptionParser::declare_passes() {
         ->group(group);
     one("--runtime", raw.runtime,
         "run in the kernel, in djstap's process (begin, end and timer probes only), or in the "
-        "program of -c (also entries of its functions, by jumps); the last two need neither root "
+        "program of -c or -x (also entries and returns of its functions, by jumps); the last two "
+        "need neither root "
         "nor kernel files: kernel, user, process")
         ->type_name("WHERE")
         ->group(group);

@@ -357,6 +357,8 @@ std::optional<Failure> OptionChecks::check() {
             return bad("-p4 makes a module, but " + runtime + " has none",
                        "-p3 compiles, -p5 runs");
     }
+    if (options_.in_process && !options_.kernel.empty())
+        return bad("-r " + options_.kernel + " names a kernel, but --runtime=process has none");
     if (options_.in_process && options_.last_pass == 5 && options_.command.empty() &&
         !options_.traced_pid && options_.list_pattern.empty())
         return bad("--runtime=process probes the program that -c starts, or a process (-x), and "

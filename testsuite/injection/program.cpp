@@ -30,7 +30,8 @@
 //   jump to another function
 // - fact N: calls fact(N), which calls itself
 // - leap N: calls leap(i), i from 1 to N, which leaves by longjmp if i is odd
-// - turns: two coroutines call take_turn(), and return from it in the opposite order, one of them in
+// - turns: two coroutines call take_turn(), and return from it in the opposite order, one of them
+// in
 //   another thread
 // - spin N: N threads call sum(1, 2) and fact(3), until there is a line to read
 // - crowd N: N threads call sum(1, 2) ten times each while all of them exist
@@ -179,8 +180,8 @@ static void take_turns() {
     pthread_join(thread, nullptr);
 }
 
-// choose() returns at two places, same() in the jump that replaces its entry, and passes() by a jump
-// to another function; countdown() jumps back to its entry.
+// choose() returns at two places, same() in the jump that replaces its entry, and passes() by a
+// jump to another function; countdown() jumps back to its entry.
 extern "C" long choose(long n);
 extern "C" long same(long n);
 extern "C" long passes(long n);
@@ -457,7 +458,8 @@ int main(int argc, char** argv) {
         } else if (!strcmp(action, "early")) {
             signal(SIGALRM, SIG_IGN);
         } else if (!strcmp(action, "returns")) {
-            printf("%ld %ld %ld %ld %ld\n", choose(7), choose(-7), same(4), passes(4), countdown(3));
+            printf("%ld %ld %ld %ld %ld\n", choose(7), choose(-7), same(4), passes(4),
+                   countdown(3));
         } else if (!strcmp(action, "fact")) {
             printf("%ld\n", fact(n));
         } else if (!strcmp(action, "leap")) {

@@ -123,6 +123,7 @@ CASES = [
 
 # (name, options, script, [what the messages contain])
 REFUSED = [
+    ("a kernel's release", "-r 6.1 -c {program}", COUNT, ["-r 6.1 names a kernel"]),
     ("no command", "", COUNT, ["--runtime=process probes the program that -c starts, or a process"]),
     ("a statement", "-c {program}", 'probe process.statement("sum@program.cpp:*") { println(1) }', ["requires a kernel"]),
     ("the kernel", "-c {program}", 'probe kernel.function("vfs_read") { println(1) }', ["requires a kernel"]),

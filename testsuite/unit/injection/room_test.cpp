@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Where memory for a program's probes is looked for, and what is told of places that are refused.
+#include "injection/memory_map.h"
+#include "injection/refusals.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace djstap;
+using namespace djstap::injection;
+
+namespace {
+
+constexpr uint64_t megabyte = uint64_t{1} << 20, gigabyte = uint64_t{1} << 30;
+
+MemoryMap with(std::initializer_list<Range> ranges) {
+    MemoryMap map;
+    for (const Range& each : ranges)
+        map.reserve(each);
+    return map;
+}
+
+std::optional<uint64_t> room_for(const MemoryMap& program, const MemoryMap& own, Range code,
+                                 uint64_t bytes) {
+    return find_room(program, own, code, bytes, bytes);
+}
+
+} // namespace
+
+TEST(Room, IsFreeInBothProcesses) {
+    const Range code{100 * gigabyte, 100 * gigabyte + megabyte};
+    const MemoryMap program = with({code}), nothing;
+    const auto first = room_for(program, nothing, code, 4 * megabyte);
+    ASSERT_TRUE(first);
+    const MemoryMap own = with({{*first + 2 * megabyte, *first + 3 * megabyte}});
+    const auto second = room_for(program, own, code, 4 * megabyte);
+    ASSERT_TRUE(second);
+    EXPECT_TRUE(own.is_free({*second, *second + 4 * megabyte}));
+    EXPECT_TRUE(program.is_free({*second, *second + 4 * megabyte}));
+}
+
+TEST(Room, IsWithinTheReachOfAllCode) {
+    const Range code{100 * gigabyte, 101 * gigabyte};
+    const MemoryMap program = with({code, {98 * gigabyte, 100 * gigabyte}}), nothing;
+    const auto room = room_for(program, nothing, code, 4 * megabyte);
+    ASSERT_TRUE(room);
+    EXPECT_LT(*room + 4 * megabyte - code.begin, 2 * gigabyte);
+}
+
+TEST(Room, MayNotExist) {
+    const Range code{100 * gigabyte, 100 * gigabyte + megabyte};
+    const MemoryMap full = with({{97 * gigabyte, 103 * gigabyte}}), nothing;
+    EXPECT_FALSE(room_for(full, nothing, code, megabyte));
+    EXPECT_FALSE(room_for(nothing, full, code, megabyte));
+}
+
+TEST(Room, LeavesLowAddressesAlone) {
+    const Range code{4 * megabyte, 5 * megabyte};
+    const MemoryMap program = with({code}), nothing;
+    const auto room = room_for(program, nothing, code, 4 * megabyte);
+    ASSERT_TRUE(room);
+    EXPECT_GE(*room, code.end);
+}
+
+TEST(MemoryMap, CountsWholePagesAsMapped) {
+    const MemoryMap map = with({{0x10010, 0x11010}});
+    EXPECT_FALSE(map.is_free({0x10000, 0x10001}));
+    EXPECT_FALSE(map.is_free({0x11fff, 0x12000}));
+    EXPECT_TRUE(map.is_free({0x12000, 0x13000}));
+    EXPECT_TRUE(map.is_free({0xf000, 0x10000}));
+}
+
+TEST(MemoryMap, IsThatOfAProcess) {
+    auto map = MemoryMap::of(getpid());
+    ASSERT_TRUE(map);
+    const auto here = reinterpret_cast<uint64_t>(&with);
+    const auto found = std::find_if(map->all().begin(), map->all().end(), [&](const Mapping& each) {
+        return here >= each.range.begin && here < each.range.end;
+    });
+    ASSERT_NE(found, map->all().end());
+    EXPECT_TRUE(found->executable);
+    EXPECT_FALSE(found->path.empty());
+    EXPECT_FALSE(map->of_file(found->path).empty());
+    void* page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(page, MAP_FAILED);
+    const auto at = reinterpret_cast<uint64_t>(page);
+    EXPECT_TRUE(map->is_free({at, at + 4096}) || !MemoryMap::of(getpid())->is_free({at, at + 1}));
+    EXPECT_FALSE(MemoryMap::of(getpid())->is_free({at, at + 4096}));
+    munmap(page, 4096);
+    EXPECT_FALSE(MemoryMap::of(-1));
+}
+
+TEST(Refusals, NameFunctionsByTheReason) {
+    const char texts[] = "\0one\0two\0six\0ten\0";
+    djs_site sites[4] = {};
+    for (uint32_t i = 0; i < 4; i++)
+        sites[i].function = 1 + 4 * i;
+    struct ::djs_script script{};
+    script.site_texts = texts;
+    script.sites = sites;
+    PlacedImage image;
+    image.path = "/program";
+    for (uint32_t i = 0; i < 3; i++) {
+        PatchedPlace place;
+        place.site = i;
+        place.refusal = "of this";
+        image.places.push_back(place);
+    }
+    image.places.emplace_back().site = 3; // it is patched
+    ReturningFunction function;
+    function.sites = {3};
+    function.refusal = "of that";
+    image.returning.push_back(function);
+    EXPECT_EQ(
+        describe_refusals(script, {image}, 9),
+        (std::vector<std::string>{"'one', 'six' and 'two' of '/program' are not probed: of this",
+                                  "the return of 'ten' of '/program' is not probed: of that"}));
+    EXPECT_EQ(describe_refusals(script, {image}, 1).front(),
+              "'one' and 2 more functions of '/program' are not probed: of this");
+}
