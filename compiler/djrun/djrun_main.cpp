@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // djrun: runs a module that djstap built, on machines without a compiler.
 #include "fleet/recordings.h"
+#include "session/host_facts.h"
 #include "session/module_file.h"
 #include "session/recorder.h"
 #include "session/session.h"
@@ -138,7 +139,7 @@ void declare_running(CLI::App& app, SessionOptions& options, double& seconds, bo
 
 int main(int argc, char** argv) {
     SessionOptions options;
-    bool show = false, no_warnings = false, version = false;
+    bool show = false, facts = false, no_warnings = false, version = false;
     double seconds = 0;
     std::string attach, module, dump;
     std::vector<std::string> parameters, recordings;
@@ -155,6 +156,10 @@ int main(int argc, char** argv) {
         ->group(group);
     group = "Information";
     app.add_flag("--describe", show, "print the contents of the module without loading it")
+        ->group(group);
+    app.add_flag("--facts", facts,
+                 "print what djstap --kernel-from has to know of this machine to compile modules "
+                 "for it elsewhere, as JSON")
         ->group(group);
     app.add_option("--from-dump", dump,
                    "print the records of the module's buffers in a crash dump (an ELF core file)")
@@ -182,12 +187,27 @@ int main(int argc, char** argv) {
         std::printf("djrun %s\n", DJSTAP_VERSION);
         return 0;
     }
-    if (!recordings.empty()) {
+    // Returns what else was given.
+    const auto besides = [&app](const char* alone) -> std::string {
         for (const CLI::Option* option : app.get_options())
-            if (option->count() > 0 && !option->check_name("--merge"))
-                return report({(option->get_positional() ? "a module" : option->get_name()) +
-                                   " cannot be combined with --merge",
-                               "--merge takes only files of --output=snapshots, and prints text"});
+            if (option->count() > 0 && !option->check_name(alone))
+                return (option->get_positional() ? "a module" : option->get_name()) +
+                       " cannot be combined with " + alone;
+        return {};
+    };
+    if (facts) {
+        if (const std::string other = besides("--facts"); !other.empty())
+            return report({other, "--facts prints facts of this machine, and loads nothing"});
+        const std::string text = to_json(read_host_facts());
+        return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+                       std::fflush(stdout) == 0
+                   ? 0
+                   : report({"cannot write to standard output", ""});
+    }
+    if (!recordings.empty()) {
+        if (const std::string other = besides("--merge"); !other.empty())
+            return report(
+                {other, "--merge takes only files of --output=snapshots, and prints text"});
         const auto merged = fleet::merge_recordings(recordings);
         if (!merged)
             return report(merged.failure());

@@ -4,6 +4,7 @@
 #include "image/program.h"
 
 #include "driver/caches.h"
+#include "driver/host_kernel.h"
 #include "driver/machine.h"
 #include "guest/guest.h"
 
@@ -150,7 +151,7 @@ void WorkFolder::will_hold(const std::string& file) {
 }
 
 Invocation::Invocation(Options given)
-    : options(std::move(given)), guest_kernel(settle_guest(options)),
+    : options(std::move(given)), host(settle_host(options)), guest_kernel(settle_guest(options)),
       images(options.release(), show_progress,
              options.guest ? Images::Completion(ask_the_guest) : nullptr),
       writer_(STDOUT_FILENO, "standard output"), messages_(STDERR_FILENO, "the messages"),

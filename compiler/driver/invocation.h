@@ -8,6 +8,7 @@
 #include "library/library.h"
 #include "module/module.h"
 #include "probes/probes.h"
+#include "session/host_facts.h"
 #include "session/output.h"
 #include "syntax/syntax.h"
 #include "system/temporary.h"
@@ -64,6 +65,8 @@ class Invocation {
     Places places = find_places();
     SourceManager sources;
     Diagnostics diagnostics{sources};
+    // The host of --kernel-from, or why it is not known; nothing without --kernel-from.
+    std::optional<Result<HostFacts>> host;
     // The kernel of --guest, or the reason for its absence; nothing without --guest.
     std::optional<Result<KernelFiles>> guest_kernel;
     Images images;

@@ -180,6 +180,11 @@ void OptionParser::declare_passes() {
         "compile for this kernel: a release, a prefix of one, or a root folder")
         ->type_name("RELEASE")
         ->group(group);
+    one("--kernel-from", options.host_facts,
+        "compile for the kernel of the host whose facts (djrun --facts) this file contains; its "
+        "build-id must be that of the kernel here")
+        ->type_name("FACTS")
+        ->group(group);
     one("--mechanism", raw.mechanism, "force a mechanism: " + listed(mechanism_names()))
         ->type_name("NAME")
         ->group(group);

@@ -351,6 +351,8 @@ std::optional<Failure> OptionChecks::check() {
         const std::string runtime = "--runtime=" + raw_.runtime;
         if (options_.guest)
             return bad("--guest and " + runtime + " exclude each other", "give one of them");
+        if (!options_.host_facts.empty())
+            return bad("--kernel-from names a kernel, but " + runtime + " needs none");
         if (options_.recorder)
             return bad("-F leaves a module in the kernel, but " + runtime + " makes none");
         if (options_.last_pass == 4)

@@ -72,6 +72,7 @@ struct Options {
     std::string module_name;                 // -m; empty: generated
     std::string mechanism;                   // --mechanism; empty: auto
     std::string kernel;                      // -r; empty: the running one, or the guest's
+    std::string host_facts;                  // --kernel-from: a path
     bool keep_work_files = false;
     std::string signing_key;         // --sign-with: a path or a PKCS#11 URI
     std::string signing_certificate; // --sign-with, --enroll-key: a path

@@ -6,6 +6,7 @@
 #include "driver/enroll_key.h"
 #include "driver/examples.h"
 #include "driver/help.h"
+#include "driver/host_kernel.h"
 #include "driver/hosts_run.h"
 #include "driver/info.h"
 #include "driver/language_server.h"
@@ -91,6 +92,8 @@ std::optional<int> carry_out(Invocation& invocation) {
     const auto success = [](bool done) { return done ? std::optional(0) : std::nullopt; };
     switch (invocation.options.action) {
     case Action::Compile:
+        if (!check_host(invocation))
+            return std::nullopt;
         if (!invocation.options.example.empty()) {
             const auto next = take_example(invocation);
             if (next != ExampleStep::Run)
@@ -99,9 +102,9 @@ std::optional<int> carry_out(Invocation& invocation) {
         return invocation.options.hosts.empty() ? compile(invocation, Nothing())
                                                 : run_on_hosts(invocation);
     case Action::List:
-        return success(list_points(invocation));
+        return success(check_host(invocation) && list_points(invocation));
     case Action::Info:
-        return success(print_info(invocation));
+        return success(check_host(invocation) && print_info(invocation));
     case Action::DumpProbeTypes:
         return success(print_probe_types(invocation));
     case Action::DumpProbeAliases:

@@ -72,6 +72,10 @@ Status check_loading_allowed() {
                        "(CAP_SYS_MODULE and CAP_SYS_ADMIN): " +
                            missing,
                        privilege_hint()};
+    return check_modules_possible();
+}
+
+Status check_modules_possible() {
     if (const auto disabled = read_file("/proc/sys/kernel/modules_disabled");
         disabled && trimmed(*disabled) == "1")
         return Failure{

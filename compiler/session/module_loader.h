@@ -14,6 +14,8 @@ namespace djstap {
 // Checks what any module needs on this machine: the capability, modules_disabled. Each failure
 // names the one thing that is missing.
 Status check_loading_allowed();
+// The part of it that no privilege changes.
+Status check_modules_possible();
 // Checks what this module needs: release and build-id of the running kernel, a signature under
 // lockdown.
 Status check_module_fits(const ModuleFile& module);

@@ -74,6 +74,12 @@ TEST(Options, AKeyAndItsCertificate) {
     EXPECT_EQ(enrolls.signing_certificate, "cert.der");
 }
 
+TEST(Options, TheFactsOfAHost) {
+    EXPECT_EQ(accept({"--kernel-from", "facts.json", "-p4", "x"}).host_facts, "facts.json");
+    EXPECT_EQ(reject({"--kernel-from", "facts.json", "--runtime=user", "x"}).message,
+              "--kernel-from names a kernel, but --runtime=user needs none");
+}
+
 TEST(Options, Verbosity) {
     Options options = accept({"-vv", "--vp", "0012", "x"});
     EXPECT_EQ(std::vector<int>(options.verbosity, options.verbosity + 5),

@@ -109,7 +109,7 @@ TEST_F(Djrun, HelpReadsLikeThatOfDjstap) {
         EXPECT_TRUE(std::regex_match(line, row)) << line;
         options++;
     }
-    EXPECT_EQ(options, 20u);
+    EXPECT_EQ(options, 21u);
 }
 
 TEST_F(Djrun, WantsAModuleFileOrAName) {
@@ -128,6 +128,19 @@ TEST_F(Djrun, RefusesOptionsThatDoNotGoTogether) {
     EXPECT_EQ(told({"-F", "-c", "true", "x.ko"}), recorder);
     EXPECT_EQ(told({"-F", "-T", "1", "x.ko"}), recorder);
     EXPECT_EQ(told({"--stop", "x.ko"}), (Told{1, "djrun: --stop requires --attach\n"}));
+}
+
+TEST_F(Djrun, PrintsFactsAndNothingElse) {
+    const Told facts = told({"--facts"});
+    EXPECT_EQ(facts.status, 0);
+    EXPECT_TRUE(facts.output.starts_with("{\n  \"djstap_facts\": 1,\n  \"host\": \""))
+        << facts.output;
+    EXPECT_EQ(told({"--facts", "x.ko"}),
+              (Told{1, "djrun: a module cannot be combined with --facts\n"
+                       "  hint: --facts prints facts of this machine, and loads nothing\n"}));
+    EXPECT_EQ(told({"--json", "--facts"}),
+              (Told{1, "djrun: --json cannot be combined with --facts\n"
+                       "  hint: --facts prints facts of this machine, and loads nothing\n"}));
 }
 
 TEST_F(Djrun, MergesFilesAndNothingElse) {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/host_facts.h"
+
+#include "session/module_loader.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+namespace djstap {
+namespace {
+
+HostFacts web1() {
+    HostFacts facts;
+    facts.host = "web1";
+    facts.machine = "x86_64";
+    facts.distribution = "debian";
+    facts.release = "6.1.0-56-cloud-amd64";
+    facts.version = "#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-1 (2026-10-31)";
+    facts.build_id = "ab12";
+    facts.processors = 4;
+    facts.calls_at_entries = false;
+    facts.refuses_modules = "module loading is disabled";
+    facts.signatures = "is locked down (integrity)";
+    return facts;
+}
+
+std::string facts_with(const char* member, const nlohmann::json& value) {
+    auto object = nlohmann::json::parse(to_json(web1()));
+    object[member] = value;
+    return object.dump();
+}
+
+std::string facts_reason(const std::string& text) {
+    const auto facts = parse_host_facts(text);
+    return facts ? "accepted" : facts.failure().message;
+}
+
+TEST(HostFactsText, IsReadAsItWasWritten) {
+    const auto read = parse_host_facts(to_json(web1()));
+    ASSERT_TRUE(read) << read.failure().message;
+    EXPECT_EQ(read->host, "web1");
+    EXPECT_EQ(read->machine, "x86_64");
+    EXPECT_EQ(read->distribution, "debian");
+    EXPECT_EQ(read->release, "6.1.0-56-cloud-amd64");
+    EXPECT_EQ(read->version, "#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-1 (2026-10-31)");
+    EXPECT_EQ(read->build_id, "ab12");
+    EXPECT_EQ(read->processors, 4u);
+    EXPECT_FALSE(read->calls_at_entries);
+    EXPECT_EQ(read->refuses_modules, "module loading is disabled");
+    EXPECT_EQ(read->signatures, "is locked down (integrity)");
+}
+
+TEST(HostFactsText, EveryMemberIsNeededAndChecked) {
+    const auto all = nlohmann::json::parse(to_json(web1()));
+    for (const auto& [name, value] : all.items()) {
+        auto without = all;
+        without.erase(name);
+        EXPECT_NE(facts_reason(without.dump()), "accepted") << name;
+        EXPECT_NE(facts_reason(facts_with(name.c_str(), nlohmann::json::array())), "accepted")
+            << name;
+    }
+    EXPECT_EQ(facts_reason(facts_with("added later", 1)), "accepted");
+    EXPECT_EQ(facts_reason(facts_with("processors", -1)),
+              "these are not the facts of a host: 'processors' is not a number");
+    EXPECT_EQ(facts_reason(facts_with("djstap_facts", 2)),
+              "the facts have version 2, djstap reads version 1");
+}
+
+TEST(HostFactsText, ComesFromAnotherMachine) {
+    EXPECT_EQ(facts_reason(""), "these are not the facts of a host: this is not an object of JSON");
+    EXPECT_EQ(facts_reason("[1]"),
+              "these are not the facts of a host: this is not an object of JSON");
+    EXPECT_EQ(facts_reason("{}"), "these are not the facts of a host: 'djstap_facts' is missing");
+    for (const char* release : {"", "../6.1", "6.1/x", "6.1 x", "..", "6.1\n", "6.1;reboot"})
+        EXPECT_NE(facts_reason(facts_with("release", release)), "accepted") << release;
+    EXPECT_EQ(facts_reason(facts_with("host", "a\x1b[2Jb")),
+              "these are not the facts of a host: 'host' is not a text");
+    HostFacts odd = web1();
+    odd.host = "\xff";
+    EXPECT_EQ(parse_host_facts(to_json(odd))->host, "\uFFFD");
+}
+
+TEST(HostFactsRead, AreThoseOfThisMachine) {
+    utsname name{};
+    uname(&name);
+    const HostFacts facts = read_host_facts();
+    EXPECT_EQ(facts.host, name.nodename);
+    EXPECT_EQ(facts.machine, name.machine);
+    EXPECT_EQ(facts.release, name.release);
+    EXPECT_EQ(facts.version, name.version);
+    EXPECT_EQ(facts.processors, static_cast<uint64_t>(sysconf(_SC_NPROCESSORS_ONLN)));
+    EXPECT_EQ(facts.refuses_modules.empty(), static_cast<bool>(check_modules_possible()));
+    EXPECT_EQ(facts.signatures, signature_demand());
+    EXPECT_TRUE(parse_host_facts(to_json(facts)));
+}
+
+} // namespace
+} // namespace djstap
