@@ -34,14 +34,14 @@ constexpr std::string_view script_sections[] = {"",
                                                 "__ex_table"};
 
 // Sections that the kernel's headers add to C code (module.lds and the loader handle all of them).
-constexpr std::string_view embedded_sections[] = {".altinstructions", ".altinstr_replacement",
-                                                  "__bug_table",      ".smp_locks",
-                                                  "__jump_table",     ".static_call*",
-                                                  ".discard*",        ".parainstructions",
-                                                  "__versions",       ".retpoline*",
-                                                  ".note*",           ".call_sites",
-                                                  ".return_sites",    ".unlikely*",
-                                                  "__verbose"};
+constexpr std::string_view embedded_sections[] = {".altinstructions",  ".altinstr_replacement",
+                                                  ".altinstr_aux",     "__bug_table",
+                                                  ".smp_locks",        "__jump_table",
+                                                  ".static_call*",     ".discard*",
+                                                  ".parainstructions", "__versions",
+                                                  ".retpoline*",       ".note*",
+                                                  ".call_sites",       ".return_sites",
+                                                  ".unlikely*",        "__verbose"};
 
 bool matches(std::string_view pattern, std::string_view name) {
     if (pattern.ends_with('*'))

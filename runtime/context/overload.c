@@ -9,10 +9,10 @@
 #include <linux/cpuhotplug.h>
 #include <linux/hrtimer.h>
 #include <linux/uaccess.h>
-#include <linux/workqueue.h>
 
 #include "arch/runtime.h"
 #include "context/context.h"
+#include "cpu/queue.h"
 
 #define SAMPLE_MS   10
 #define STACK_WORDS 48
@@ -206,7 +206,7 @@ static void judge(struct sampler *sampler, struct account *account)
 	if (percent >= djs_script.overload_percent && account->votes &&
 	    atomic_cmpxchg(&overloading, SEEN_NOBODY, account->suspect) == SEEN_NOBODY) {
 		overload_percent = percent;
-		queue_work(system_unbound_wq, &overload_work);
+		queue_work(DJS_QUEUE, &overload_work);
 	}
 	account->votes = 0;
 	barrier();

@@ -2,8 +2,8 @@
 // Calls of functions with return djprobes that have not returned yet. Their return addresses lie in
 // this module, so it cannot be unloaded before they have returned.
 #include <linux/module.h>
-#include <linux/workqueue.h>
 
+#include "cpu/queue.h"
 #include "djprobe/djprobe.h"
 #include "djprobe/inside.h"
 
@@ -116,7 +116,7 @@ static void report_inside(void)
 /* Not on any CPU's own queue: scanning many tasks takes long. */
 static void linger_for(u32 ms)
 {
-	queue_delayed_work(system_unbound_wq, &linger_work, msecs_to_jiffies(ms));
+	queue_delayed_work(DJS_QUEUE, &linger_work, msecs_to_jiffies(ms));
 }
 
 static void linger_work_run(struct work_struct *work)

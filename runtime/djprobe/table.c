@@ -6,8 +6,8 @@
 #include <linux/fs.h>
 #include <linux/kprobes.h>
 #include <linux/uaccess.h>
-#include <linux/workqueue.h>
 
+#include "cpu/queue.h"
 #include "djprobe/table.h"
 #include "sites/ftrace_switch.h"
 
@@ -89,7 +89,7 @@ struct file *djs_direct_lock(void)
 	struct lock_work request = {};
 
 	INIT_WORK_ONSTACK(&request.work, lock_work_run);
-	queue_work(system_unbound_wq, &request.work);
+	queue_work(DJS_QUEUE, &request.work);
 	flush_work(&request.work);
 	destroy_work_on_stack(&request.work);
 	if (request.file)

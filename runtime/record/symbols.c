@@ -12,9 +12,9 @@
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/vmalloc.h>
-#include <linux/workqueue.h>
 
 #include "cpu/memory.h"
+#include "cpu/queue.h"
 #include "include/words.h"
 #include "record/rings.h"
 #include "record/symbols.h"
@@ -105,7 +105,7 @@ static DECLARE_WORK(fill_work, fill_work_run);
 
 static void wake_work_run(struct irq_work *work)
 {
-	queue_work(system_unbound_wq, &fill_work);
+	queue_work(DJS_QUEUE, &fill_work);
 }
 static struct irq_work wake_work = IRQ_WORK_INIT_LAZY(wake_work_run);
 

@@ -14,8 +14,8 @@
 #include <linux/pid.h>
 #include <linux/reboot.h>
 #include <linux/sched/task.h>
-#include <linux/workqueue.h>
 
+#include "cpu/queue.h"
 #include "sites/ftrace_switch.h"
 #include "sites/sites.h"
 
@@ -91,7 +91,7 @@ static int ask_switch(int write)
 	struct switch_work request = {.write = write};
 
 	INIT_WORK_ONSTACK(&request.work, switch_work);
-	queue_work(system_unbound_wq, &request.work);
+	queue_work(DJS_QUEUE, &request.work);
 	flush_work(&request.work);
 	destroy_work_on_stack(&request.work);
 	return request.result;

@@ -3,8 +3,8 @@
 // requests.
 #include <linux/irq_work.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 
+#include "cpu/queue.h"
 #include "state/state.h"
 
 struct djs_control_page *djs_control;
@@ -25,7 +25,7 @@ static DECLARE_WORK(stop_work, stop_work_run);
 
 void djs_session_stop_soon(void)
 {
-	queue_work(system_unbound_wq, &stop_work);
+	queue_work(DJS_QUEUE, &stop_work);
 }
 
 static void exit_work_run(struct irq_work *work)

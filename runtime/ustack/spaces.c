@@ -11,8 +11,8 @@
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 
+#include "cpu/queue.h"
 #include "ustack/ustack.h"
 
 #define SPACE_BUCKET_BITS 10
@@ -123,7 +123,7 @@ static u32 remove_spaces(bool all)
 static void sweep_run(struct work_struct *work)
 {
 	if (remove_spaces(false))
-		queue_delayed_work(system_unbound_wq, &sweep, SWEEP_AFTER);
+		queue_delayed_work(DJS_QUEUE, &sweep, SWEEP_AFTER);
 }
 
 int djs_user_space_set(struct mm_struct *mm, struct djs_user_map *map)
@@ -154,7 +154,7 @@ int djs_user_space_set(struct mm_struct *mm, struct djs_user_map *map)
 	mutex_unlock(&spaces_mutex);
 	if (old)
 		kvfree_rcu(old, rcu);
-	queue_delayed_work(system_unbound_wq, &sweep, SWEEP_AFTER);
+	queue_delayed_work(DJS_QUEUE, &sweep, SWEEP_AFTER);
 	return 0;
 }
 

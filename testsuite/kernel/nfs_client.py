@@ -42,6 +42,7 @@ tell("/proc/net/rpc/nfsd.export/channel",
      f"here /tmp/exported {expiry} {INSECURE | ASYNC | NO_SUBTREE_CHECK | FSID} 65534 65534 7\n")
 tell("/proc/net/rpc/nfsd.fh/channel", f"here 1 \\x07000000 {expiry} /tmp/exported\n")
 tell("/proc/fs/nfsd/nfsv4gracetime", "10")
+tell("/proc/fs/nfsd/portlist", "tcp 2049\n")
 tell("/proc/fs/nfsd/threads", "1\n")
 with open("/proc/fs/nfsd/filehandle", "r+") as file:
     file.write("here /tmp/exported 64\n")

@@ -17,7 +17,8 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     output:                 expected standard output (see ../harness/matching.py)
     errors:                 expected standard error; without this field it may be anything
     kernels: 6.1 6.12       on which it runs; absent: on both. sanitized and races are those of scripts/debug-kernels:
-                            what runs on 6.1 also runs on them, with scripts/test --nightly
+                            what runs on 6.1 also runs on them, with scripts/test --nightly. What runs on 6.12 also runs
+                            on newer ones, and what runs on a series on its kernel with PREEMPT_RT
     not-on-sanitized: why   it does not hold there: it is skipped, and the reason printed
     not-on-races: why       the same
     not-on-rt: why          the same, on the kernels with PREEMPT_RT
@@ -170,6 +171,9 @@ def reason_to_skip(fields, kernel):
         kinds.append("rt")
     if kernel.removesuffix("-rt") not in KERNELS + DEBUG_KERNELS:
         kinds.append("newer")
+    series = kernel.removesuffix("-rt")
+    if kernel not in DEBUG_KERNELS and (KERNELS[-1] if series not in KERNELS else series) not in kernels_of(fields):
+        return f"it is for {' and '.join(kernels_of(fields))}"
     return next((fields[f"not-on-{kind}"] for kind in kinds if f"not-on-{kind}" in fields), None)
 
 

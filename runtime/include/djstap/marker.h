@@ -15,6 +15,7 @@
  *		return 0;
  *	}
  *	module_init(queue_init);
+ *	MODULE_DESCRIPTION("a queue with a marker");
  *	MODULE_LICENSE("GPL");
  *
  * Built with the kernel's headers ("obj-m := queue.o", make -C /lib/modules/$(uname -r)/build

@@ -10,7 +10,11 @@ TRACE_EVENT(traced_step, TP_PROTO(int number, const char* name), TP_ARGS(number,
             TP_STRUCT__entry(__field(int, number)), TP_fast_assign(__entry->number = number;),
             TP_printk("%d", __entry->number));
 
-/* Not an event: tracefs does not show it, and it belongs to no system. */
+/* Not an event: tracefs does not show it, and it belongs to no system.
+ * Newer kernels add _tp to its name. */
+#if defined(DECLARE_TRACE_EVENT) && !defined(TRACE_HEADER_MULTI_READ)
+#define trace_traced_bare trace_traced_bare_tp
+#endif
 DECLARE_TRACE(traced_bare, TP_PROTO(int number), TP_ARGS(number));
 #endif
 
