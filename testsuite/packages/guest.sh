@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # guest.sh SUITE FOLDER MIRROR: boots a fresh root of Debian in a virtual machine, with a kernel of its own and a repository on
-# its disk that holds the packages of FOLDER and all that they depend on; in_guest.sh runs there.
+# its disk that holds the packages of FOLDER and all that they depend on; in_guest.sh and services.sh run there.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 suite=$1 packages=$2 mirror=$3
@@ -10,7 +10,7 @@ root=$work/root
 trap 'umount "$root/proc" 2>/dev/null || true; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
 
-mmdebstrap --variant=apt --quiet --include=linux-image-cloud-amd64,apt-utils,udev,mount "$suite" "$root" "deb $mirror $suite main"
+mmdebstrap --variant=apt --quiet --include=linux-image-cloud-amd64,apt-utils,udev,mount,systemd-sysv "$suite" "$root" "deb $mirror $suite main"
 mkdir "$root/repository"
 cp "$packages"/*.deb "$root/repository"
 mount -t proc proc "$root/proc"
@@ -29,7 +29,7 @@ rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*
 echo 'deb [trusted=yes] file:/repository ./' >/etc/apt/sources.list
 END
 umount "$root/proc"
-install -m 755 "$here/in_guest.sh" "$root/in_guest.sh"
+install -m 755 "$here/in_guest.sh" "$here/services.sh" "$root"
 truncate -s 6G "$work/disk"
 /sbin/mke2fs -q -t ext4 -d "$root" "$work/disk"
 log=$work/log

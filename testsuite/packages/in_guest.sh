@@ -59,4 +59,12 @@ for which in first second third; do
     echo "the $which script: $(echo "$began $(cut -d ' ' -f 1 /proc/uptime)" | awk '{ printf "%.1f", $2 - $1 }') s of the guest's clock"
 done
 ! grep -q djstap /proc/modules || end "FAILED: a module is left"
-end "everything works"
+
+# What the units run, which systemd starts as the next process 1.
+mkdir /modules
+cd /modules
+try "a script to offer" djstap -p4 -m djstap_counts -e 'probe begin { printf("counts for user %d\n", uid()) }
+    global n probe kernel.function("vfs_read") { if (n++ == 5) exit() } probe end { println(n > 5 ? "counted" : "missed") }'
+try "another one" djstap -p4 -m djstap_waits -e 'probe begin { println("waits") } probe end { println("ends") }'
+try "a flight recorder" djstap -p4 -m djstap_recorder -e 'probe kernel.function("vfs_read") { printf("read by %s\n", execname()) }'
+exec sh /services.sh prepare
