@@ -108,6 +108,26 @@ AccessResult BodyResolver::counter(const program::TargetValue& node) const {
 
 void BodyResolver::value(const program::TargetValue& node) {
     AccessResult result = resolve(node);
+    const auto former =
+        std::holds_alternative<AccessError>(result) && scope_.function &&
+                node.base == program::TargetValue::Base::Variable &&
+                std::get<AccessError>(result).kind == DiagnosticKind::UnknownTargetVariable
+            ? former_variable(scope_.function->name, node.name.substr(1))
+            : std::nullopt;
+    if (former) {
+        VariableScope scope = scope_;
+        scope.former = former;
+        AccessResult todays = resolve_value(node, scope);
+        if (std::holds_alternative<TargetAccess>(todays)) {
+            former_.push_back({DiagnosticKind::FormerVariable,
+                               node.range,
+                               node.name,
+                               "$" + former->variable + "->" + former->member,
+                               {},
+                               {}});
+            result = std::move(todays);
+        }
+    }
     if (auto* error = std::get_if<AccessError>(&result)) {
         if (!skip_bad_)
             errors_.push_back(*error);

@@ -27,6 +27,8 @@ class BodyResolver {
     void statement(program::Statement& node);
     void expression(program::Expression& node);
     const std::vector<AccessError>& errors() const { return errors_; }
+    // Variables of earlier kernels that were found by today's names: warnings.
+    const std::vector<AccessError>& former() const { return former_; }
 
   private:
     AccessResult resolve(const program::TargetValue& node);
@@ -42,7 +44,7 @@ class BodyResolver {
     bool skip_bad_;
     const std::vector<program::ExpressionPtr>* entry_values_;
     std::set<uint32_t> entries_seen_;
-    std::vector<AccessError> errors_;
+    std::vector<AccessError> errors_, former_;
 };
 
 } // namespace djstap

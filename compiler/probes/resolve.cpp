@@ -2,6 +2,7 @@
 #include "arch/arch.h"
 #include "probes/body_resolver.h"
 #include "probes/families.h"
+#include "probes/former_names.h"
 #include "probes/in_process.h"
 #include "probes/jump_safety.h"
 #include "probes/meanings.h"
@@ -10,7 +11,6 @@
 #include "semantics/walk.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -143,7 +143,7 @@ class ProbeResolver {
             }
             std::vector<Candidate> candidates;
             if (!forms || !check_kernel(point, forms->traits) || !check_maxactive(point) ||
-                !forms->resolve(point, resolver_, candidates) ||
+                !resolve_by_any_name(point, *forms, resolver_, candidates) ||
                 !settle_in_process(point, resolver_, candidates)) {
                 if (point.one_of)
                     meanings_with(point).leave_out(diagnostics_, messages);
@@ -265,6 +265,8 @@ class ProbeResolver {
         body.statement(*probe.body);
         if (probe.condition)
             body.expression(*probe.condition);
+        for (const AccessError& each : body.former())
+            report(diagnostics_, each);
         if (missing)
             missing->insert(missing->end(), body.errors().begin(), body.errors().end());
         else if (!probe.points[point]->optional)
@@ -287,8 +289,7 @@ class ProbeResolver {
             candidate.site.info = plan_.functions.back().get();
         }
         // A pattern may match one site twice (an alias of a symbol): it is used once.
-        if (candidate.image)
-            candidate.site.image = image_number(candidate.image->image());
+        candidate.site.image = here;
         if (candidate.site.address != 0 &&
             !seen_.insert({number, candidate.site.image, candidate.site.address}).second)
             return true;
@@ -336,7 +337,8 @@ class ProbeResolver {
             std::vector<Candidate> candidates;
             for (const ast::ProbePoint* point : probe->points) {
                 const ProbeForms* forms = find_forms(*point, resolver);
-                if (forms && forms->resolve(*point, resolver, candidates) && !candidates.empty())
+                if (forms && resolve_by_any_name(*point, *forms, resolver, candidates) &&
+                    !candidates.empty())
                     break;
             }
             if (candidates.empty())

@@ -24,13 +24,13 @@ VariableScope make_scope(const DebugInfo* info, const Candidate& candidate) {
         scope.marker_format = marker->format;
     scope.mark = candidate.mark;
     scope.tracepoint = candidate.stub;
-    const std::string what = is_tracepoint         ? "tracepoint"
-                             : scope.mark          ? "mark"
-                             : scope.marker_format ? "marker"
-                                                   : "function";
+    const char* what = is_tracepoint         ? "tracepoint"
+                       : scope.mark          ? "mark"
+                       : scope.marker_format ? "marker"
+                                             : "function";
     scope.where = candidate.site.mechanism == Mechanism::Process
                       ? candidate.site.point
-                      : what + " '" + scope.function->name + "'";
+                      : std::string(what) + " '" + scope.function->name + "'";
     if (is_tracepoint || scope.marker_format)
         scope.tracepoint = scope.function->name;
     if (candidate.scope != 0) {
@@ -360,7 +360,7 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
     if (!scope.function)
         return AccessError{
             DiagnosticKind::NoTargetVariables, value.range, value.name, "this probe point", {}, {}};
-    std::string name = value.name.substr(1);
+    const std::string name = scope.former ? scope.former->variable : value.name.substr(1);
     if (name == "return" && scope.is_return) {
         const auto& type = scope.function->return_type;
         if (!type || *type == 0)
@@ -384,7 +384,8 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
     }
     if (!builder.start(variable->location, variable->type, value.name, scope.where, value.range))
         return with_available(builder.error(), scope);
-    return std::nullopt;
+    const bool found = !scope.former || builder.member(scope.former->member, value.range);
+    return found ? std::nullopt : std::optional(builder.error());
 }
 
 } // namespace
@@ -425,14 +426,13 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
     if (const size_t number = argument_number(value.name);
         scope.mark && value.base == program::TargetValue::Base::Variable && number > 0 &&
         number <= scope.mark->arguments.size()) {
-        const std::string name = value.name;
         if (!value.components.empty() || value.pretty > 0 || value.address_of)
             return AccessError{DiagnosticKind::UntypedValue,
                                value.range,
-                               name,
+                               value.name,
                                {},
                                {},
-                               "use @cast(" + name + ", \"struct …\", \"PATH\")"};
+                               "use @cast(" + value.name + ", \"struct …\", \"PATH\")"};
         return mark_argument(scope, number, value.range);
     }
     if (value.pretty > 0)

@@ -3,6 +3,7 @@
 #pragma once
 #include "probes/access.h"
 #include "probes/families.h"
+#include "probes/former_names.h"
 #include "semantics/program.h"
 
 #include <functional>
@@ -30,6 +31,7 @@ struct VariableScope {
     AccessBuilder::NumberOf number_of;
     const std::vector<std::string>* counters = nullptr; // of perf events, by number
     std::string where;                                  // for messages: "function 'vfs_read'"
+    std::optional<FormerVariable> former;               // what an unknown variable is
     // Returns the scope in which another value got its type: a probe's, or that of functions
     // (null). Null if there is none.
     std::function<const VariableScope*(const program::Probe*)> scope_of;
