@@ -154,6 +154,8 @@ class Body {
     Value increment(const program::Increment& increment);
 
     // embedded.cpp
+    Value call_c_code(const std::string& name, Value out, llvm::Type* result,
+                      const std::vector<program::EmbeddedParameter>& parameters, SourceRange range);
     Value embedded_expression(const program::EmbeddedC& node);
     void embedded_statement(const program::EmbeddedStatement& node);
     Value call_embedded(const program::Function& function, const std::vector<Value>& arguments,

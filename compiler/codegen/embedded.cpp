@@ -59,6 +59,15 @@ std::string end_labels(const std::string& code) {
            "djs_done: __attribute__((unused));\n";
 }
 
+// Returns the C parameters for those of the function around the code.
+std::string c_parameters(const std::vector<program::EmbeddedParameter>& parameters) {
+    std::string out;
+    for (const program::EmbeddedParameter& each : parameters)
+        out += std::string(", ") + (each.value->type == Type::String ? "char *" : "int64_t ") +
+               "STAP_ARG_" + each.name;
+    return out;
+}
+
 const char* const begin_function = "\n{\nDJS_EMBEDDED_CALL;\n";
 
 } // namespace
@@ -184,10 +193,12 @@ std::string EmbeddedCode::expression(const program::EmbeddedC& node) {
     std::string undo;
     text_ += macros(node.globals, undo);
     if (node.type == Type::String)
-        add("void " + entry->second + "(struct djs_ctx *djs_context, char *djs_out)",
+        add("void " + entry->second + "(struct djs_ctx *djs_context, char *djs_out" +
+                c_parameters(node.parameters) + ")",
             "strscpy(djs_out, (", node.code + "\n), MAXSTRINGLEN)", "", node.range);
     else
-        add("s64 " + entry->second + "(struct djs_ctx *djs_context)",
+        add("s64 " + entry->second + "(struct djs_ctx *djs_context" +
+                c_parameters(node.parameters) + ")",
             "int64_t djs_result = (int64_t)(", node.code + "\n)", "return djs_result;\n",
             node.range);
     text_ += undo;
@@ -200,7 +211,9 @@ std::string EmbeddedCode::statement(const program::EmbeddedStatement& node) {
         return entry->second;
     std::string undo;
     text_ += macros(node.globals, undo);
-    add("void " + entry->second + "(struct djs_ctx *djs_context)", "", node.code, "", node.range);
+    add("void " + entry->second + "(struct djs_ctx *djs_context" + c_parameters(node.parameters) +
+            ")",
+        "", node.code, "", node.range);
     text_ += undo;
     return entry->second;
 }
@@ -230,7 +243,9 @@ std::string EmbeddedCode::source() const {
 }
 
 bool EmbeddedCode::uses_context() const {
-    return source().find("CONTEXT") != std::string::npos;
+    const std::string text = source();
+    return text.find("CONTEXT") != std::string::npos ||
+           text.find("_stp_snprint_addr") != std::string::npos;
 }
 
 // ---- calls --------------------------------------------------------------------------------------
@@ -365,28 +380,42 @@ Value Body::after_next(const program::Function& function, const std::vector<Valu
     return out ? out : static_cast<Value>(builder_.CreateLoad(script_.types.i64, slot));
 }
 
+// Calls the C function of an expression or a statement, which gets copies of the strings.
+Value Body::call_c_code(const std::string& name, Value out, llvm::Type* result,
+                        const std::vector<program::EmbeddedParameter>& parameters,
+                        SourceRange range) {
+    std::vector<Value> all{ctx_};
+    std::vector<llvm::Type*> types{script_.types.pointer};
+    if (out) {
+        all.push_back(out);
+        types.push_back(script_.types.pointer);
+    }
+    for (const program::EmbeddedParameter& each : parameters) {
+        const bool is_text = each.value->type == Type::String;
+        all.push_back(is_text ? scratch_text() : number(*each.value));
+        if (is_text)
+            copy_text(all.back(), text(*each.value));
+        types.push_back(is_text ? static_cast<llvm::Type*>(script_.types.pointer)
+                                : script_.types.i64);
+    }
+    Value value = builder_.CreateCall(declare(script_, name, result, types), all);
+    check_error_at(range);
+    return value;
+}
+
 Value Body::embedded_expression(const program::EmbeddedC& node) {
     const std::string name = script_.embedded().expression(node);
-    Value result = nullptr;
-    if (node.type == Type::String) {
-        result = scratch_text();
-        builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), result);
-        builder_.CreateCall(declare(script_, name, script_.types.void_type,
-                                    {script_.types.pointer, script_.types.pointer}),
-                            {ctx_, result});
-    } else {
-        result = builder_.CreateCall(
-            declare(script_, name, script_.types.i64, {script_.types.pointer}), {ctx_});
-    }
-    check_error_at(node.range);
+    if (node.type != Type::String)
+        return call_c_code(name, nullptr, script_.types.i64, node.parameters, node.range);
+    Value result = scratch_text();
+    builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), result);
+    call_c_code(name, result, script_.types.void_type, node.parameters, node.range);
     return result;
 }
 
 void Body::embedded_statement(const program::EmbeddedStatement& node) {
-    builder_.CreateCall(declare(script_, script_.embedded().statement(node),
-                                script_.types.void_type, {script_.types.pointer}),
-                        {ctx_});
-    check_error_at(node.range);
+    call_c_code(script_.embedded().statement(node), nullptr, script_.types.void_type,
+                node.parameters, node.range);
 }
 
 } // namespace djstap::codegen

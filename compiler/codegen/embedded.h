@@ -23,15 +23,16 @@ class EmbeddedCode {
 
     // Each returns the name of the C function that contains it: see body.
     //   function: RESULT name(ctx, [char *out,] arguments), like an intrinsic
-    //   expression: s64 name(ctx), or void name(ctx, char *out)
-    //   statement: void name(ctx)
+    //   expression: s64 name(ctx, parameters), or void name(ctx, char *out, parameters)
+    //   statement: void name(ctx, parameters)
     std::string function(const program::Function& function);
     std::string expression(const program::EmbeddedC& node);
     std::string statement(const program::EmbeddedStatement& node);
 
     // Returns the whole source; empty if nothing of it is used.
     std::string source() const;
-    // Returns whether it uses CONTEXT, for which the runtime has to allocate memory.
+    // Returns whether it uses CONTEXT, or a function that does, for which the runtime has to
+    // allocate memory.
     bool uses_context() const;
 
     // The functions with which C code reads and writes a global; empty names: unused.

@@ -82,10 +82,14 @@ class Lowering {
     Value membership(const ast::Membership& node);
     Value regex(const ast::RegexMatch& node);
     Value call(const ast::Call& node, bool value_used);
+    void check_guru(const ast::Call& node, const std::vector<FunctionState*>& found);
+    // ---- C code (lower_embedded.cpp)
     Value embedded(const ast::EmbeddedC& node);
+    program::StatementPtr embedded(const ast::EmbeddedStatement& node);
     std::vector<program::EmbeddedGlobal> embedded_globals(const std::string& code,
                                                           const ast::File& file, SourceRange range);
-    void check_guru(const ast::Call& node, const std::vector<FunctionState*>& found);
+    std::vector<program::EmbeddedParameter> embedded_parameters(const std::string& code,
+                                                                SourceRange range);
     // ---- places (lower_place.cpp)
     Value assignment(const ast::Assignment& node, bool value_used);
     Value aggregate(const ast::Assignment& node, bool value_used);

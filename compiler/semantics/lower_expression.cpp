@@ -453,40 +453,4 @@ void Lowering::require_parameter(const Value& value, const ast::Expression& node
                         type_name(conflict->second));
 }
 
-Value Lowering::embedded(const ast::EmbeddedC& node) {
-    auto to = make<program::EmbeddedC>(node.range);
-    to->code = node.code;
-    to->globals = embedded_globals(node.code, *body_->file, node.range);
-    const bool text = node.code.find("/* string */") != std::string::npos;
-    return known(std::move(to), text ? Type::String : Type::Long);
-}
-
-// Returns the globals that /* pragma:read:x */ and /* pragma:write:x */ name.
-std::vector<program::EmbeddedGlobal>
-Lowering::embedded_globals(const std::string& code, const ast::File& file, SourceRange range) {
-    std::vector<program::EmbeddedGlobal> found;
-    auto note = [&](const std::string& marker, bool writes) {
-        for (size_t at = code.find(marker); at != std::string::npos; at = code.find(marker, at)) {
-            at += marker.size();
-            const std::string name = code.substr(at, code.find(" */", at) - at);
-            GlobalState* global = names_.global(name, file);
-            if (!global) {
-                diagnostics_
-                    .report(DiagnosticKind::EmbeddedGlobal, range, {name, "not a global variable"})
-                    .hint(did_you_mean(name, names_.global_names(file)));
-                continue;
-            }
-            auto known = std::find_if(found.begin(), found.end(), [&](const auto& each) {
-                return each.global == global->node.get();
-            });
-            if (known == found.end())
-                known = found.insert(found.end(), {global->node.get(), false, false, range});
-            (writes ? known->writes : known->reads) = true;
-        }
-    };
-    note("/* pragma:read:", false);
-    note("/* pragma:write:", true);
-    return found;
-}
-
 } // namespace djstap::semantics

@@ -156,12 +156,8 @@ program::StatementPtr Lowering::statement(const ast::Statement& node) {
         return delete_statement(ast::as<ast::Delete>(node));
     case ast::StatementKind::TryCatch:
         return try_catch(ast::as<ast::TryCatch>(node));
-    case ast::StatementKind::EmbeddedStatement: {
-        auto to = make<program::EmbeddedStatement>(node.range);
-        to->code = ast::as<ast::EmbeddedStatement>(node).code;
-        to->globals = embedded_globals(to->code, *body_->file, node.range);
-        return to;
-    }
+    case ast::StatementKind::EmbeddedStatement:
+        return embedded(ast::as<ast::EmbeddedStatement>(node));
     }
     return nullptr;
 }

@@ -355,9 +355,15 @@ struct RegexMatch : ExpressionOf<ExpressionKind::RegexMatch> {
     SourceRange pattern_range;
     std::string pattern;
 };
+// A parameter of the function around C code that the code names: STAP_ARG_name.
+struct EmbeddedParameter {
+    std::string name;
+    ExpressionPtr value;
+};
 struct EmbeddedC : ExpressionOf<ExpressionKind::EmbeddedC> {
     std::string code;
     std::vector<EmbeddedGlobal> globals;
+    std::vector<EmbeddedParameter> parameters;
 };
 struct StackText : ExpressionOf<ExpressionKind::StackText> { // type String
     ExpressionPtr stack;                                     // type Stack
@@ -409,6 +415,7 @@ struct TryCatch : StatementOf<StatementKind::TryCatch> {
 struct EmbeddedStatement : StatementOf<StatementKind::EmbeddedStatement> {
     std::string code;
     std::vector<EmbeddedGlobal> globals;
+    std::vector<EmbeddedParameter> parameters;
 };
 
 } // namespace djstap::program

@@ -11,6 +11,10 @@ void each(std::vector<ExpressionPtr>& list, const ExpressionVisitor& visit) {
         if (item)
             visit(item);
 }
+void each(std::vector<EmbeddedParameter>& list, const ExpressionVisitor& visit) {
+    for (EmbeddedParameter& item : list)
+        visit(item.value);
+}
 void one(ExpressionPtr& item, const ExpressionVisitor& visit) {
     if (item)
         visit(item);
@@ -24,8 +28,9 @@ void for_each_child(Expression& node, const ExpressionVisitor& visit) {
     case ExpressionKind::LocalValue:
     case ExpressionKind::EntryValue:
     case ExpressionKind::Register:
-    case ExpressionKind::EmbeddedC:
         return;
+    case ExpressionKind::EmbeddedC:
+        return each(as<EmbeddedC>(node).parameters, visit);
     case ExpressionKind::GlobalValue:
         return each(as<GlobalValue>(node).keys, visit);
     case ExpressionKind::Membership:
@@ -120,8 +125,9 @@ void for_each_child(Statement& node, const ExpressionVisitor& expression,
     case StatementKind::Break:
     case StatementKind::Continue:
     case StatementKind::Next:
-    case StatementKind::EmbeddedStatement:
         return;
+    case StatementKind::EmbeddedStatement:
+        return each(as<EmbeddedStatement>(node).parameters, expression);
     }
 }
 
