@@ -30,6 +30,14 @@ bool uses_any(const program::Program& program, const std::array<std::string_view
     });
 }
 
+// Returns whether C code of the script calls a function of this name, or one whose name begins with
+// it.
+bool c_code_names(const program::Program& program, std::string_view name) {
+    return std::any_of(program.functions.begin(), program.functions.end(), [&](const auto& each) {
+        return each->embedded.find(name) != std::string::npos;
+    });
+}
+
 } // namespace
 
 bool uses_symbols(const program::Program& program) {
@@ -38,7 +46,8 @@ bool uses_symbols(const program::Program& program) {
         "sprint_syms",       "symname",          "symdata",      "modname",    "print_ubacktrace",
         "sprint_ubacktrace", "print_usyms",      "sprint_usyms", "usymname",   "usymdata",
         "print_ustack",      "sprint_ustack",    "usymfileline"};
-    return uses_any(program, names);
+    return uses_any(program, names) || c_code_names(program, "_stp_stack_") ||
+           c_code_names(program, "_stp_snprint_addr");
 }
 
 bool uses_programs(const program::Program& program) {
@@ -46,7 +55,8 @@ bool uses_programs(const program::Program& program) {
         "ubacktrace",  "print_ubacktrace", "sprint_ubacktrace", "ustack",
         "print_usyms", "sprint_usyms",     "usymname",          "usymdata",
         "umodname",    "print_ustack",     "sprint_ustack",     "usymfileline"};
-    return uses_any(program, names);
+    return uses_any(program, names) || c_code_names(program, "_stp_stack_user") ||
+           c_code_names(program, "_stp_snprint_addr");
 }
 
 char symbols_of(const program::Expression& node) {

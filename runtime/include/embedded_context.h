@@ -5,6 +5,7 @@
 #define DJSTAP_EMBEDDED_CONTEXT_H
 
 #include <linux/cred.h>
+#include <linux/fdtable.h>
 #include <linux/ptrace.h>
 
 enum stp_probe_type {
@@ -38,6 +39,19 @@ enum djs_embedded_session {
 
 enum djs_embedded_message {
 	STP_SYSTEM,
+};
+
+/* What is shown of an address: with SIMPLE and what follows it, name, offset, size and module. */
+enum djs_embedded_symbols {
+	_STP_SYM_NONE,
+	_STP_SYM_SYMBOL,
+	_STP_SYM_DATA,
+	_STP_SYM_SIMPLE,
+	_STP_SYM_BRIEF,
+	_STP_SYM_FULL,
+	_STP_SYM_FULLER,
+	_STP_SYM_LINENUMBER = 0x10,
+	_STP_SYM_FILENAME = 0x20,
 };
 
 /* The runtime, which does not know MAXSTRINGLEN, accesses all but the strings (embedded.c). */
@@ -124,6 +138,21 @@ static_assert(sizeof(struct context) + MAXSTRINGLEN <= DJS_EMBEDDED_BYTES(MAXSTR
 #define _stp_warn(...)	 djs_embedded_warn(__VA_ARGS__)
 #define _stp_error(...)	 djs_embedded_warn(__VA_ARGS__)
 
+/* Stacks of the kernel and of the program, and what an address means (enum djs_embedded_symbols).
+ */
+#define _stp_stack_kernel_print(context, what) djs_embedded_print_stack(djs_context, false)
+#define _stp_stack_user_print(context, what)   djs_embedded_print_stack(djs_context, true)
+#define _stp_stack_kernel_sprint(to, bytes, context, what)                                         \
+	djs_embedded_stack_text(djs_context, (to), (bytes), (what), false)
+#define _stp_stack_user_sprint(to, bytes, context, what)                                           \
+	djs_embedded_stack_text(djs_context, (to), (bytes), (what), true)
+#define _stp_stack_kernel_get(context, depth)                                                      \
+	djs_embedded_stack_address(djs_context, (depth), false)
+#define _stp_stack_user_get(context, depth) djs_embedded_stack_address(djs_context, (depth), true)
+/* `task`: NULL, or current for an address in its process. */
+#define _stp_snprint_addr(to, bytes, address, what, task)                                          \
+	djs_embedded_symbol(djs_context, (to), (bytes), (u64)(address), (what), (task) != NULL)
+
 #define _stp_gettimeofday_ns() djs_embedded_time(djs_context)
 /* The time zone of who loads the module. */
 #define tz_gmtoff djs_embedded_zone_offset()
@@ -177,10 +206,21 @@ unsigned long djs_embedded_copy_user(char *to, u64 from, unsigned long bytes);
 long djs_embedded_copy_user_string(char *to, u64 from, long bytes);
 int djs_embedded_escape(struct djs_ctx *ctx, char *to, u64 from, int bytes, int room, int quoted,
 			int user, int buffer);
+void djs_embedded_print_stack(struct djs_ctx *ctx, bool of_program);
+void djs_embedded_stack_text(struct djs_ctx *ctx, char *out, size_t bytes, int what,
+			     bool of_program);
+s64 djs_embedded_stack_address(struct djs_ctx *ctx, u32 depth, bool of_program);
+int djs_embedded_symbol(struct djs_ctx *ctx, char *out, size_t bytes, u64 address, int what,
+			bool of_program);
 int djs_embedded_argument(int n, int registers, struct pt_regs *regs, size_t word, long *value);
 __printf(1, 2) void djs_embedded_warn(const char *format, ...);
 
-/* The name that it has had since. */
+/* A name that some kernels' headers have. */
+#define intptr_t long
+/* The names that they have had since. */
+#ifdef DJS_HAVE_FILES_LOOKUP_FD_RAW
+#define fcheck_files files_lookup_fd_raw
+#endif
 #if !defined(__GFP_WAIT) && defined(__GFP_RECLAIM)
 #define __GFP_WAIT __GFP_RECLAIM
 #endif
