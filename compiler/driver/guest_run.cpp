@@ -43,6 +43,11 @@ class Sink {
         }
         return !error_;
     }
+    // Continues in the next file.
+    void next_file() {
+        if (!file_.path.empty() && !error_)
+            error_ = open_next_output(file_.path, ++files_, file_.fd());
+    }
     // Returns why the output was not written; a reader that is gone is not a failure.
     std::optional<Failure> failure() const {
         if (!error_ || error_ == EPIPE)
@@ -58,6 +63,7 @@ class Sink {
     }
 
     OutputFile file_;
+    uint64_t files_ = 0; // numbered ones so far
     int error_ = 0;
 };
 
@@ -80,6 +86,9 @@ class Channels {
                 if (known_ == sizeof header_) {
                     known_ = 0;
                     left_ = header_.bytes;
+                    const uint32_t channel = header_.channel & ~PieceHeader::next_file;
+                    if (channel != header_.channel && channel < sinks_.size())
+                        sinks_[channel].next_file();
                 }
                 continue;
             }

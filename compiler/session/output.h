@@ -93,6 +93,9 @@ class Output {
     // Reports a run-time error of the script, or an error of the session; `place` may be empty.
     virtual void error(std::string_view message, std::string_view place) = 0;
     virtual void warning(std::string_view message) = 0;
+    // What follows belongs into the next file (switch_file()). An output whose file is one whole
+    // ignores it.
+    virtual void switch_file() {}
     // Called once, when the probes are attached.
     virtual void probes(const std::vector<AttachedProbe>& probes) = 0;
     // Reports what was lost or skipped; called once, at the end.

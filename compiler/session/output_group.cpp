@@ -42,6 +42,11 @@ void OutputGroup::warning(std::string_view message) {
         output->warning(message);
 }
 
+void OutputGroup::switch_file() {
+    for (const auto& each : outputs_)
+        each->switch_file();
+}
+
 void OutputGroup::probes(const std::vector<AttachedProbe>& probes) {
     for (const auto& output : outputs_)
         output->probes(probes);

@@ -22,6 +22,7 @@ class OutputGroup : public Output {
     bool print_stack(const Event& event, std::span<const std::string> lines) override;
     void error(std::string_view message, std::string_view place) override;
     void warning(std::string_view message) override;
+    void switch_file() override;
     void probes(const std::vector<AttachedProbe>& probes) override;
     void counts(const djs_counts& counts) override;
     void end() override;

@@ -146,6 +146,8 @@ void RecordPrinter::print_other(const djs_record& record, uint32_t cpu) {
             output_.warning("the command '" + std::string(*command) +
                             "' of system() is not run: no session reads it");
         return;
+    case DJS_RECORD_SWITCH_FILE:
+        return output_.switch_file();
     case DJS_RECORD_ERROR: {
         errors_++;
         const auto text = take_text(arguments);

@@ -37,6 +37,7 @@ SessionOutput::SessionOutput(std::vector<OutputFile> files, FileDescriptor chann
             writers_.emplace_back(channels_.get(), title_of(file), channel);
         else
             writers_.emplace_back(file.fd(), title_of(file));
+        writers_.back().count_files(file.path);
         channel++;
     }
     const std::vector<OutputRequest> only_text{OutputRequest{}};

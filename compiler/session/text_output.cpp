@@ -37,6 +37,8 @@ class TextOutput : public MessageOutput {
                       event.arguments);
     }
 
+    void switch_file() override { writer().next_file(); }
+
     bool prints_text() const override { return true; }
 };
 

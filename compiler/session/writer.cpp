@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace djstap {
@@ -45,6 +46,28 @@ void Writer::flush() {
     }
     write_all(buffer_.data(), used);
     at_ = buffer_.data();
+}
+
+void Writer::next_file() {
+    if (path_.empty())
+        return;
+    flush();
+    files_++;
+    if (channel_) {
+        const PieceHeader header{*channel_ | PieceHeader::next_file, 0};
+        write_all(reinterpret_cast<const char*>(&header), sizeof header);
+    } else if (const int error = open_next_output(path_, files_, fd_); error && !error_) {
+        error_ = error;
+    }
+}
+
+int open_next_output(const std::string& path, uint64_t number, int fd) {
+    struct stat existing{};
+    if (fstat(fd, &existing) != 0 || !S_ISREG(existing.st_mode)) // a pipe has no next one
+        return 0;
+    const std::string next = path + "." + std::to_string(number);
+    const FileDescriptor file(open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    return file && dup3(file.get(), fd, O_CLOEXEC) >= 0 ? 0 : errno;
 }
 
 Result<FileDescriptor> open_output(const std::string& path) {

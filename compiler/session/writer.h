@@ -13,8 +13,10 @@
 
 namespace djstap {
 
-// Precedes each piece of a writer that shares its descriptor.
+// Precedes each piece of a writer that shares its descriptor. The pieces that follow one with the
+// number `channel | next_file` and no bytes belong into the channel's next file.
 struct PieceHeader {
+    static constexpr uint32_t next_file = 1u << 31;
     uint32_t channel, bytes;
 };
 
@@ -44,6 +46,11 @@ class Writer {
             flush();
     }
     void flush();
+    // Makes next_file() write to `path`.1, `path`.2 and so on.
+    void count_files(std::string path) { path_ = std::move(path); }
+    // Continues in the next file, without effect for what is not a file. If it cannot be created,
+    // that is an error().
+    void next_file();
     // Returns 0, or errno of the write that failed: all later output is dropped. EPIPE: the reader
     // is gone.
     int error() const { return error_; }
@@ -55,7 +62,8 @@ class Writer {
     void write_all(const char* bytes, size_t size);
 
     int fd_;
-    std::string name_;
+    std::string name_, path_;
+    uint64_t files_ = 0; // numbered ones so far
     std::optional<uint32_t> channel_;
     std::vector<char> buffer_;
     // in the buffer: behind what is used, and from where on that is enough to be written
@@ -65,5 +73,8 @@ class Writer {
 
 // Creates or truncates the output file (-o). Returns no descriptor if `path` is empty.
 Result<FileDescriptor> open_output(const std::string& path);
+// Creates or truncates number `number` of the files that follow `path`, and has the descriptor `fd`
+// refer to it. Returns 0, or errno.
+int open_next_output(const std::string& path, uint64_t number, int fd);
 
 } // namespace djstap

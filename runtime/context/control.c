@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// exit(), abort(), error(), warn(), system().
+// exit(), abort(), error(), warn(), system(), switch_file().
 #include "access/access.h"
 #include "include/functions.h"
 
@@ -32,4 +32,9 @@ DJS_HANDLER_CODE void djs_fn_warn(struct djs_ctx *ctx, const char *message)
 DJS_HANDLER_CODE void djs_fn_system(struct djs_ctx *ctx, const char *command)
 {
 	djs_record_text(ctx, DJS_RECORD_SYSTEM, command, 0);
+}
+
+DJS_HANDLER_CODE void djs_fn_switch_file(struct djs_ctx *ctx)
+{
+	djs_record_plain(ctx, DJS_RECORD_SWITCH_FILE);
 }

@@ -74,6 +74,7 @@ void djs_fn_abort(struct djs_ctx *ctx);
 void djs_fn_error(struct djs_ctx *ctx, const char *message);
 void djs_fn_warn(struct djs_ctx *ctx, const char *message);
 void djs_fn_system(struct djs_ctx *ctx, const char *command);
+void djs_fn_switch_file(struct djs_ctx *ctx);
 const char *djs_zone_name(void); /* tz_name() */
 void djs_fn_raise(struct djs_ctx *ctx, s64 signal);
 void djs_fn_printk(struct djs_ctx *ctx, s64 level, const char *message);

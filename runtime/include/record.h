@@ -44,7 +44,8 @@ struct djs_record {
 #define DJS_RECORD_DISCARD     0xffffff07u /* l id: drops it */
 #define DJS_RECORD_SYSTEM      0xffffff08u /* s command: the reader of the session runs it */
 /* print_backtrace(): u64 number of slots (symbols.h), then these */
-#define DJS_RECORD_STACK 0xffffff09u
+#define DJS_RECORD_STACK       0xffffff09u
+#define DJS_RECORD_SWITCH_FILE 0xffffff0au /* what follows belongs into the next output file */
 
 /* The largest record that every session accepts. A longer one may fit a ring that is large enough,
  * but never a part of a flight recorder's ring; records that do not fit are counted

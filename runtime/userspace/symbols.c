@@ -25,7 +25,7 @@
 	F(pexecname) F(cpu) F(target) F(stp_pid) F(pp) F(pn) F(probefunc) F(ppfunc) F(probe_type) \
 	F(is_return) F(user_mode) F(registers_valid) F(addr) F(returnval) F(long_arg) \
 	F(gettimeofday_ns) F(ktime_get_ns) F(local_clock_ns) F(cpu_clock_ns) F(get_cycles) \
-	F(jiffies) F(HZ) F(randint) F(speculation) F(speculate) F(commit) F(discard) F(exit) F(abort) F(error) F(warn) F(system) F(tz_gmtoff) F(tz_name) F(host_name) F(strlen) F(strtol) \
+	F(jiffies) F(HZ) F(randint) F(speculation) F(speculate) F(commit) F(discard) F(exit) F(abort) F(error) F(warn) F(system) F(switch_file) F(tz_gmtoff) F(tz_name) F(host_name) F(strlen) F(strtol) \
 	F(isinstr) F(strpos) F(stringat) F(substr) F(tokenize) F(text_str) \
 	F(text_strn) F(str_replace) F(matched) F(ngroups) F(kernel_string) F(kernel_string_n) \
 	F(user_string) F(user_string_n) F(__buffer_quoted) F(__string_utf) F(errno_str) F(signal_str)
