@@ -268,8 +268,10 @@ bool print_aliases(Invocation& invocation) {
 }
 
 bool print_functions(Invocation& invocation) {
-    // Each overload on a line of its own, like SystemTap.
+    // Each overload on a line of its own, like SystemTap. Names that begin with __ are a file's
+    // own.
     std::vector<std::string> names = invocation.tapsets().function_names();
+    std::erase_if(names, [](const std::string& name) { return name.starts_with("__"); });
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     auto type = [](ast::TypeName name) {

@@ -373,16 +373,17 @@ std::optional<Failure> OptionChecks::check() {
 }
 
 // `--guest`, `--monitor` and `--color` take a value only after "=", so that a script's name may
-// follow them.
+// follow them. An empty value is none.
 void close_optional_values(std::vector<std::string>& arguments) {
     for (std::string& argument : arguments) {
         if (argument == "--")
             return;
-        if (argument == "--guest")
+        if (argument == "--guest" || argument == "--guest=")
             argument = "--guest=newest";
-        else if (argument == "--monitor")
+        else if (argument == "--monitor" || argument == "--monitor=")
             argument = "--monitor=1";
-        else if (argument == "--color" || argument == "--colour")
+        else if (argument == "--color" || argument == "--colour" || argument == "--color=" ||
+                 argument == "--colour=")
             argument = "--color=always";
     }
 }

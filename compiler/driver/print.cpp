@@ -81,9 +81,15 @@ void print_plan(Invocation& invocation, const ResolvedScript& resolved) {
             invocation.output().line(describe(*function));
     }
     invocation.output().line("# probes");
-    for (const Site& site : resolved.plan.sites)
-        invocation.output().line(describe_site(
-            site.point, site.mechanism, site.reason + (site.jump.empty() ? "" : "; " + site.jump)));
+    for (const Site& site : resolved.plan.sites) {
+        const bool added = resolved.plan.variants[site.variant].probe->synthetic;
+        std::string text = describe_site(site.point, site.mechanism,
+                                         site.reason + (site.jump.empty() ? "" : "; " + site.jump));
+        if (added) // it prints globals that are not read, times of probes, or what --monitor shows
+            text +=
+                std::string(site.mechanism == Mechanism::None ? "  # " : "; ") + "added by djstap";
+        invocation.output().line(text);
+    }
 }
 
 void print_ir(Invocation& invocation, const GeneratedScript& generated) {
