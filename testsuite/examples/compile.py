@@ -22,7 +22,9 @@ TIMEOUT = 1500 # the verbose call graph of fs/proc compiles for a minute
 def compile_example(djstap, name, series, folder):
     """Returns the first error; "" if there is none."""
     command = packaged.Command(name, "test_check", series)
-    words = [djstap, "-g", "-w", "-p4", "-r", series, "-m", "example", *command.options, f"{packaged.EXAMPLES}/{name}", *command.arguments]
+    target = ["-c", command.command] if command.command else []
+    words = [djstap, "-g", "-w", "-p4", "-r", series, "-m", "example", *command.options, *target, f"{packaged.EXAMPLES}/{name}",
+             *command.arguments]
     try:
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=TIMEOUT, stdin=subprocess.DEVNULL,
                               cwd=folder, check=False)
