@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Counts how many of SystemTap's packaged examples compile: Debian's systemtap-doc and systemtap-common.
 
-    examples.py --djstap build/release/bin/djstap [--kernel 6.1] [--pass 1] [--least N] [--list]
+    examples.py --djstap build/release/bin/djstap [--kernel 6.1] [--pass 1] [--library added] [--least N] [--list]
+    examples.py --djstap build/release/bin/djstap --results     all of them, which takes an hour, and writes examples.md
 
-Each runs up to that pass with the packaged tapset on -I, with -g and with the arguments in its own description
-(.meta, test_check). --list prints the first error of each example that fails. The exit status is 0 if at least N of
-them pass (default: all), 77 if the packages are not installed.
+Each runs up to that pass with -g and with the arguments in its own description (.meta, test_check). --library: SystemTap's
+tapset is `added` to djstap's by -I, it is there `alone`, or only djstap's `own` is. --list prints the first error of each
+example that fails. The exit status is 0 if at least N of them pass (default: all), 77 if the packages are not installed.
 """
 import argparse
 import collections
 import glob
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,10 +35,68 @@ def words_of(path, series):
     return [*command.options, *(["-c", command.command] if command.command else [])], command.arguments
 
 
-def compile_script(command):
+def compile_script(command, library):
+    environment = {**os.environ, "SYSTEMTAP_TAPSET": f"{SHARE}/tapset"} if library == "alone" else None
     with tempfile.TemporaryDirectory() as folder:  # -p4 leaves a module
         return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT,
-                              stdin=subprocess.DEVNULL, cwd=folder)
+                              stdin=subprocess.DEVNULL, cwd=folder, env=environment)
+
+
+def failures(scripts, options, last, library):
+    """Returns {script: its first error} for those that fail; raises RuntimeError if djstap ends as it should not."""
+    found = {}
+    for script in scripts:
+        chosen, arguments = words_of(script, options.kernel) or ([], [])
+        command = [os.path.abspath(options.djstap), "-g", "-w", f"-p{last}", "-r", options.kernel, "-m", "example",
+                   *(["-I", f"{SHARE}/tapset"] if library == "added" else []), *chosen, script]
+        try:
+            done = compile_script(command + arguments, library)
+            # Its description names none: a number, a name, or a program and a function of it.
+            for made_up in (["1"] * 4, ["begin"] * 4, [command[0], "main"]) if "[missing-argument]" in done.stderr else ():
+                if done.returncode:
+                    done = compile_script(command + made_up, library)
+        except subprocess.TimeoutExpired:
+            found[script] = "takes too long"
+        else:
+            if done.returncode not in (0, 1):
+                raise RuntimeError(f"{script}: status {done.returncode}")
+            if done.returncode:
+                errors = [line for line in done.stderr.split("\n") if ": error: " in line] or ["no error"]
+                # Of C code that does not compile, the compiler's own first error.
+                told = errors[1] if len(errors) > 1 and errors[0].endswith("C code does not compile:") else errors[0]
+                found[script] = told.split(": error: ", 1)[-1]
+        if options.list and script in found:
+            print(f"{os.path.relpath(script, SHARE + '/examples')}: {found[script]}", flush=True)
+    return found
+
+
+LIBRARIES = {"own": "djstap's library", "added": "SystemTap's, added to djstap's by `-I`",
+             "alone": "SystemTap's alone (`SYSTEMTAP_TAPSET`)"}
+
+
+def write_results(scripts, options):
+    """Writes how many pass with each library, and why the others fail."""
+    counts, reasons = {}, collections.defaultdict(dict)
+    for library in LIBRARIES:
+        failed = failures(scripts, options, "2", library)
+        counts[library] = [len(scripts) - len(failed)]
+        failed |= failures([script for script in scripts if script not in failed], options, "4", library)
+        counts[library].append(len(scripts) - len(failed))
+        for script, reason in failed.items():
+            reasons[os.path.relpath(script, SHARE + "/examples")].setdefault(reason, []).append(library)
+    text = ["# SystemTap's packaged examples", "",
+            f"Written by `testsuite/conformance/examples.py --results`: {len(scripts)} scripts of systemtap-doc, on Debian's "
+            f"{options.kernel}, each with the arguments of its own test command.", "",
+            "| library | pass `-p2` | pass `-p4` |", "|---|---|---|"]
+    text += [f"| {title} | {counts[library][0]} | {counts[library][1]} |" for library, title in LIBRARIES.items()]
+    text += ["", "These do not pass `-p4`:", "", "| example | library | first error |", "|---|---|---|"]
+    for name in sorted(reasons):
+        for reason, libraries in reasons[name].items():
+            shown = "all" if len(libraries) == len(LIBRARIES) else ", ".join(libraries)
+            reason = re.sub(r"kernel \d\S+", f"kernel {options.kernel}", reason)
+            text.append(f"| `{name}` | {shown} | {reason.replace('|', chr(92) + '|')} |")
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "examples.md"), "w", encoding="utf-8") as file:
+        file.write("\n".join(text) + "\n")
 
 
 def main():
@@ -46,38 +106,19 @@ def main():
     parser.add_argument("--pass", dest="last", default="1")
     parser.add_argument("--least", type=int)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--library", choices=LIBRARIES, default="added")
+    parser.add_argument("--results", action="store_true")
     options = parser.parse_args()
     scripts = sorted(glob.glob(f"{SHARE}/examples/**/*.stp", recursive=True))
     if not scripts or not os.path.isdir(f"{SHARE}/tapset"):
         print("systemtap-doc and systemtap-common are not installed")
         return 77
-    passed = 0
-    reasons = collections.Counter()
-    for script in scripts:
-        words = words_of(script, options.kernel)
-        chosen, arguments = words or ([], [])
-        command = [os.path.abspath(options.djstap), "-g", "-w", f"-p{options.last}", "-r", options.kernel, "-m", "example",
-                   "-I", f"{SHARE}/tapset", *chosen, script]
-        try:
-            done = compile_script(command + arguments)
-            # Its description names none: a number, a name, or a program and a function of it.
-            for made_up in (["1"] * 4, ["begin"] * 4, [command[0], "main"]) if "[missing-argument]" in done.stderr else ():
-                if done.returncode:
-                    done = compile_script(command + made_up)
-        except subprocess.TimeoutExpired:
-            first = "takes too long"
-        else:
-            if done.returncode == 0:
-                passed += 1
-                continue
-            errors = [line for line in done.stderr.split("\n") if ": error: " in line] or ["no error"]
-            first = errors[0].split(": error: ", 1)[-1]
-            if done.returncode not in (0, 1):
-                print(f"FAILED {script}: status {done.returncode}")
-                return 1
-        reasons[first] += 1
-        if options.list:
-            print(f"{os.path.relpath(script, SHARE + '/examples')}: {first}")
+    if options.results:
+        write_results(scripts, options)
+        return 0
+    failed = failures(scripts, options, options.last, options.library)
+    reasons = collections.Counter(failed.values())
+    passed = len(scripts) - len(failed)
     if options.list:
         print()
         for reason, count in reasons.most_common(20):
