@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Calls getsid() with numbers of which each guest has its own, so that the hits of all guests are known:
+// Calls getsid() with numbers of which each guest has its own, so that the hits of all guests are
+// known:
 //     fleet-load FIRST COUNT
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -133,10 +133,9 @@ def measure(options, folder, script, hosts):
                 raise ValueError("djstap printed nothing")
             until_first, _ = status_of(process)
             end, at = time.monotonic() + options.seconds, time.monotonic()
-            lines = 0
             while time.monotonic() < end:
-                lines += 1
-                last = process.stdout.readline()
+                if not process.stdout.readline():
+                    raise ValueError("djstap has ended")
             whole, largest = status_of(process)
             each = (whole - until_first) / (time.monotonic() - at)
         except BaseException:
@@ -151,7 +150,7 @@ def measure(options, folder, script, hosts):
         text = said.read()
     if process.returncode:
         raise ValueError(text[-3000:])
-    return seconds, until_first, each, largest, last.split()[-1], [line for line in text.splitlines() if line.startswith("hosts, ")]
+    return seconds, until_first, each, largest, [line for line in text.splitlines() if line.startswith("hosts, ")]
 
 
 def main():
@@ -168,10 +167,9 @@ def main():
     try:
         script = prepare(options, folder)
         print(f"{'hosts':>6} {'first line':>11} {'CPU until then':>15} {'CPU a second':>13} {'memory':>8}")
-        for hosts in [options.hosts[0], *options.hosts]:  # the first one fills the caches
-            seconds, until_first, each, largest, last, steps = measure(options, folder, script, hosts)
-            if hosts is None:
-                continue
+        measure(options, folder, script, 1)  # fills the caches
+        for hosts in options.hosts:
+            seconds, until_first, each, largest, steps = measure(options, folder, script, hosts)
             print(f"{hosts:6} {seconds:9.1f} s {until_first * 1e3:12.0f} ms {each * 1e3:10.1f} ms {largest:5.0f} MB", flush=True)
             if options.steps:
                 print("\n".join("       " + step for step in steps))

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Stands in for djrun on a simulated host: plays what simulate.py has recorded, a snapshot a second, as of now.
+// Stands in for djrun on a simulated host: plays what simulate.py has recorded, a snapshot a
+// second, as of now.
 //     DJSTAP_RECORDING=FILE simulated_djrun … (djrun's arguments, of which it needs none)
-// The file has pieces: the number of bytes, where in them the two times of a snapshot are (0: it is none), and the bytes. The first
-// one describes the script, and is written at once; the others follow when a line comes. SIGTERM ends it with the last piece.
+// The file has pieces: the number of bytes, where in them the two times of a snapshot are (0: it is
+// none), and the bytes. The first one describes the script, and is written at once; the others
+// follow when a line comes. SIGTERM ends it with the last piece.
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Prints the rate of this machine's time-stamp counter in kHz: QEMU's guests see it as their own, and measure it wrongly where QEMU is
-// not scheduled for a while.
+// Prints the rate of this machine's time-stamp counter in kHz: QEMU's guests see it as their own,
+// and measure it wrongly where QEMU is not scheduled for a while.
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
@@ -21,7 +21,8 @@ static struct sample sample(void) {
         const uint64_t taken = __rdtsc() - before;
         if (taken < least) {
             least = taken;
-            best = (struct sample){before + taken / 2, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec};
+            best = (struct sample){before + taken / 2,
+                                   (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec};
         }
     }
     return best;
