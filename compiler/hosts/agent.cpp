@@ -14,12 +14,13 @@ namespace {
 // One line without single quotes, so that every shell takes it as one word.
 //
 // The shell reads its lines byte by byte, and head is only given its bytes: nothing that it might
-// read too much follows before its answer. djrun's end is noticed by a shell of its own, and the
-// end of the input by the outer one, which tells the inner one.
+// read too much follows before its answer. What tells djrun to start, and by its end to stop, is a
+// FIFO that only this shell has open for writing: djrun stops however the shell ends. A signal
+// could get lost between the fork and the exec of djrun.
 constexpr std::string_view script =
     "umask 077; set -f; pid=; "
     "d=$(mktemp -d \"${TMPDIR:-/tmp}/djstap-XXXXXX\") || exit 1; "
-    "trap \"[ -z \\\"\\$pid\\\" ] || { kill -TERM \\$pid 2>/dev/null; wait \\$pid; }; "
+    "trap \"exec 4>&-; [ -z \\\"\\$pid\\\" ] || wait \\$pid; "
     "rm -rf \\\"\\$d\\\"\" EXIT; "
     "trap \"exit 1\" HUP INT TERM PIPE; "
     "p=$(command -v djrun); "
@@ -32,14 +33,9 @@ constexpr std::string_view script =
     "clock) echo \"clock $(date +%s%N)\";; "
     "put) head -c \"$b\" >\"$d/$a\"; chmod 700 \"$d/$a\"; echo \"put $a $(wc -c <\"$d/$a\")\";; "
     "use) case \"$a\" in own) r=$DJSTAP_DJRUN;; found) r=$p;; *) r=$d/djrun;; esac;; "
-    "run) mkfifo \"$d/go\" && exec 4<>\"$d/go\" || exit 1; "
-    "( q=; x=; trap \"x=1; [ -z \\\"\\$q\\\" ] || kill -TERM \\$q 2>/dev/null\" TERM; "
-    "\"$r\" --start-on-input --output=snapshots \"$d/script.ko\" $a $b <&4 & q=$!; "
-    "[ -z \"$x\" ] || kill -TERM $q; wait $q; s=$?; "
-    // A signal ends a wait, but not djrun.
-    "while [ $s -ne 127 ] && kill -0 $q 2>/dev/null; do wait $q; s=$?; done; "
-    "wait $q 2>/dev/null; t=$?; [ $t -eq 127 ] || s=$t; printf \"\\\\000exit %d\\\\n\" $s ) & "
-    "pid=$!;; "
+    "run) mkfifo \"$d/go\" && exec 4<>\"$d/go\" 5<\"$d/go\" || exit 1; "
+    "( \"$r\" --start-on-input --output=snapshots \"$d/script.ko\" $a $b <&5 5<&-; "
+    "printf \"\\\\000exit %d\\\\n\" $? ) 4>&- & pid=$!; exec 5<&-;; "
     "go) echo >&4;; "
     "esac; done";
 

@@ -54,6 +54,7 @@ class Session : public SessionControls {
     void rest();
     template <class Work> int while_reading(Work work);
     bool may_start();
+    bool input_has_ended() const;
     bool start();
     bool is_over();
     void finish();
@@ -144,6 +145,14 @@ bool Session::may_start() {
     return false;
 }
 
+// The end of the input is also the end of a session that its beginning has started.
+bool Session::input_has_ended() const {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    char byte;
+    return options_.start_on_input && poll(&input, 1, 0) > 0 &&
+           read_some(STDIN_FILENO, &byte, 1) == 0;
+}
+
 // Runs the begin probes and arms the others. Returns false if the session ends here.
 bool Session::start() {
     // A module that was loaded without a reader already runs.
@@ -163,7 +172,8 @@ bool Session::is_over() {
         outcome_.ended_by_signal = true;
         return true;
     }
-    if (control_.exit_requested() || printer_.exit_requested() || output_.is_closed())
+    if (input_has_ended() || control_.exit_requested() || printer_.exit_requested() ||
+        output_.is_closed())
         return true;
     if (control_.state() == DJS_STATE_STOPPED || (command_ && command_->ended()))
         return true;

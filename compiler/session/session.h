@@ -25,7 +25,8 @@ struct SessionOptions {
     int verbose = 0;                            // from 1 on, the mechanism of every probe is shown
     bool warnings = true;                       // -w disables them
     unsigned buffer_mb = 0;                     // -s: of each CPU; 0: the module's default
-    bool start_on_input = false;  // the loaded module starts when the standard input has a byte
+    bool start_on_input =
+        false; // the loaded module runs from the first byte of the standard input to its end
     bool check_traced_pid = true; // -x with a process that does not exist is an error
 };
 

@@ -4,21 +4,16 @@
 //     DJSTAP_RECORDING=FILE simulated_djrun … (djrun's arguments, of which it needs none)
 // The file has pieces: the number of bytes, where in them the two times of a snapshot are (0: it is
 // none), and the bytes. The first one describes the script, and is written at once; the others
-// follow when a line comes. SIGTERM ends it with the last piece.
+// follow when a line comes. The end of the input ends it with the last piece.
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t stopped;
-
-static void stop(int number) {
-    (void)number;
-    stopped = 1;
-}
 
 struct piece {
     uint32_t size, times;
@@ -60,20 +55,10 @@ int main(void) {
     if (!all || fread(all, 1, size, file) != size)
         return 1;
     fclose(file);
-    const struct sigaction action = {.sa_handler = stop};
-    sigset_t term, none;
-    sigemptyset(&none);
-    sigemptyset(&term);
-    sigaddset(&term, SIGTERM);
-    sigprocmask(SIG_BLOCK, &term, NULL);
-    sigaction(SIGTERM, &action, NULL);
     signal(SIGINT, SIG_IGN);
 
     char *next = show(all), *last = next, line;
-    sigprocmask(SIG_UNBLOCK, &term, NULL);
-    while (!stopped && read(STDIN_FILENO, &line, 1) == 1 && line != '\n')
-        ;
-    sigprocmask(SIG_BLOCK, &term, NULL);
+    bool stopped = read(STDIN_FILENO, &line, 1) != 1;
     while (!stopped) {
         struct piece piece, following;
         memcpy(&piece, next, sizeof piece);
@@ -83,8 +68,8 @@ int main(void) {
         show(next);
         if (after + sizeof following + following.size < all + size)
             next = after;
-        struct timespec second = {1, 0};
-        sigtimedwait(&term, NULL, &second) == SIGTERM ? stop(SIGTERM) : (void)0;
+        struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+        stopped = poll(&input, 1, 1000) > 0 && read(STDIN_FILENO, &line, 1) <= 0;
     }
     char* end = last;
     for (char* each = last; each < all + size;) {

@@ -32,11 +32,11 @@ exit $?
 """
 DJRUN = """#!/bin/sh
 for host; do :; done; host=${host#host=}; play=$PLAYED/$host
-trap 'cat "$play.stopped"; exit 0' TERM
 cat "$play.loaded"
-read -r line
-cat "$play.running"
-while ! [ -e "$play.ends" ]; do sleep 0.05; done
+if read -r line; then
+    cat "$play.running"
+    [ -e "$play.ends" ] || cat >/dev/null
+fi
 cat "$play.stopped"
 [ -e "$play.dies" ] && kill -9 $OUTER $PPID
 exit 0

@@ -32,11 +32,11 @@ class FakeHosts {
         write("djrun", "#!/bin/sh\n"
                        "for host; do :; done; host=${host#host=}; play=$PLAYED/$host\n"
                        "[ -e \"$play.djrun\" ] && . \"$play.djrun\"\n"
-                       "trap 'cat \"$play.stopped\"; exit 0' TERM\n"
                        "cat \"$play.loaded\"\n"
-                       "read -r line\n"
+                       "if read -r line; then\n"
                        "[ -e \"$play.running\" ] && cat \"$play.running\"\n"
-                       "while [ -e \"$0\" ] && ! [ -e \"$play.ends\" ]; do sleep 0.02; done\n"
+                       "[ -e \"$play.ends\" ] || cat >/dev/null\n"
+                       "fi\n"
                        "cat \"$play.stopped\"\n");
         std::filesystem::permissions(folder_.file("djrun"), std::filesystem::perms::owner_all);
     }
