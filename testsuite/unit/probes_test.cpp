@@ -188,6 +188,8 @@ TEST(WithoutIdt, PartsAreHeldToTheirFunctions) {
     EXPECT_TRUE(arch::runs_without_exceptions("start_secondary.cold"));
     EXPECT_TRUE(arch::runs_without_exceptions("secondary_startup_64_no_verify"));
     EXPECT_TRUE(arch::runs_without_exceptions("__x86_indirect_thunk_rax"));
+    EXPECT_TRUE(arch::runs_without_exceptions("__pi_startup_64_load_idt"));
+    EXPECT_FALSE(arch::runs_without_exceptions("pi_show"));
     EXPECT_FALSE(arch::runs_without_exceptions("cpu_init_debugfs"));
     EXPECT_FALSE(arch::runs_without_exceptions("retbleed_show_state"));
     EXPECT_FALSE(arch::runs_without_exceptions(""));

@@ -13,8 +13,9 @@ namespace {
 
 // The reviewed list. It follows the calls, including those through pv_ops and into alternatives,
 // from where a CPU enters the kernel's text until it has loaded its IDT, and from where it gives up
-// its IDT: in vmlinux 6.1 and 6.12, and in the sources for what other configurations compile as
-// functions. What the kernel's own blacklist contains (.noinstr.text, .entry.text) is not repeated.
+// its IDT: in vmlinux 6.1, 6.12 and 7.3, and in the sources for what other configurations compile
+// as functions. What the kernel's own blacklist contains (.noinstr.text, .entry.text) is not
+// repeated.
 const std::unordered_set<std::string_view> listed_functions{
     // A CPU starts: from the trampoline to load_current_idt().
     "common_startup_64",
@@ -33,6 +34,7 @@ const std::unordered_set<std::string_view> listed_functions{
     "load_TR_desc",
     "set_tss_desc",
     "setup_ghcb",
+    "sev_es_negotiate_protocol",
     "snp_register_ghcb_early",
     "snp_register_per_cpu_ghcb",
     "cc_platform_has",
@@ -108,11 +110,13 @@ const std::unordered_set<std::string_view> listed_functions{
     "tboot_shutdown",
 };
 
-// Prefixes of families whose members depend on the configuration and the processor.
+// Prefixes of families whose members depend on the configuration and the processor. __pi_ is the
+// kernel's own mark: of the code that it compiles to run before its final mapping exists, and of
+// the other names that this code has for functions that it calls.
 constexpr std::string_view listed_beginnings[] = {
     "startup_64",       "secondary_startup_64", "__x86_indirect_", "__x86_return_",
     "retbleed_return_", "retbleed_untrain_",    "srso_untrain_",   "srso_return_",
-    "srso_safe_",       "srso_alias_",
+    "srso_safe_",       "srso_alias_",          "__pi_",
 };
 
 } // namespace
