@@ -131,8 +131,8 @@ static void fill_counts(struct djs_counts *counts)
 	counts->skipped_busy = DJS_CPU_SUM(skipped_busy);
 	counts->skipped_locked = DJS_CPU_SUM(skipped_locked);
 	counts->skipped_stack = DJS_CPU_SUM(skipped_stack);
-	counts->skipped_kprobe = djs_kprobes_missed();
-	counts->skipped_kretprobe = djs_kretprobes_missed();
+	counts->skipped_kprobe = djs_kprobes_missed().nested + djs_kretprobes_missed().nested;
+	counts->skipped_kretprobe = djs_kretprobes_missed().without_instance;
 	counts->not_followed = djs_perf_not_followed() + djs_members_missed();
 	counts->deep_hits = djs_deep_hits();
 	counts->short_stacks = djs_user_stacks_incomplete();

@@ -66,7 +66,7 @@ struct djs_counts {
 	u64 skipped_locked;    /* a global's lock could not be taken in MAXTRYLOCK tries */
 	u64 skipped_stack;     /* too little of the kernel's stack was left (MINSTACKSPACE) */
 	u64 skipped_kretprobe; /* no free kretprobe instance (nmissed) */
-	u64 skipped_kprobe;    /* kprobe nmissed: hit inside another kprobe */
+	u64 skipped_kprobe;    /* nmissed of kprobes, of kretprobes too: hit inside another */
 	u64 not_followed;      /* threads to which an event of their program was not attached */
 	u64 deep_hits;	     /* in processes that may descend from that of -c or -x, too far away */
 	u64 short_stacks;    /* stacks of programs that end before their outermost caller */

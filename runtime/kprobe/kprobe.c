@@ -173,11 +173,6 @@ static void unregister_kprobe_batch(void **batch, u32 count)
 	unregister_kprobes((struct kprobe **)batch, count);
 }
 
-static unsigned long missed_by_kprobe(const struct djs_registered *probe)
-{
-	return READ_ONCE(probe->kretprobe.kp.nmissed);
-}
-
 static struct djs_registry kprobes = {
     .rejected = "the kernel rejects a kprobe at its address",
     .latest_first = true,
@@ -189,7 +184,6 @@ static struct djs_registry kprobes = {
     .unregister_one = unregister_one_kprobe,
     .register_batch = register_kprobe_batch,
     .unregister_batch = unregister_kprobe_batch,
-    .missed = missed_by_kprobe,
 };
 
 static int kprobes_attach(void)
@@ -224,14 +218,14 @@ static void kprobes_forget(u32 image)
 	djs_registry_forget(&kprobes, image);
 }
 
-u64 djs_kprobes_missed(void)
+struct djs_misses djs_kprobes_missed(void)
 {
 	return djs_registry_missed(&kprobes);
 }
 
 static u64 kprobe_missed(const struct djs_site_run *run)
 {
-	return missed_by_kprobe(run->data);
+	return djs_registered_missed(run->data);
 }
 
 static void kprobes_free(void)

@@ -5,9 +5,15 @@
 
 #include "sites/mechanism.h"
 
-/* Hits that the kernel did not pass on, since the script was loaded. */
-u64 djs_kprobes_missed(void);
-u64 djs_kretprobes_missed(void);
+/* Hits that the kernel did not pass on. */
+struct djs_misses {
+	u64 nested;	      /* another kprobe was being handled on the CPU */
+	u64 without_instance; /* of kretprobes: all instances were in use */
+};
+
+/* Those since the script was loaded. */
+struct djs_misses djs_kprobes_missed(void);
+struct djs_misses djs_kretprobes_missed(void);
 /* True if the kernel uses ftrace for a kprobe at run->probe. */
 bool djs_at_fentry_site(const struct djs_site_run *run);
 /* True, and the site has failed, if registering a kprobe at run->probe could crash the kernel. */

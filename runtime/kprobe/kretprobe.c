@@ -117,11 +117,6 @@ static void unregister_kretprobe_batch(void **batch, u32 count)
 	unregister_kretprobes((struct kretprobe **)batch, count);
 }
 
-static unsigned long missed_by_kretprobe(const struct djs_registered *probe)
-{
-	return READ_ONCE(probe->kretprobe.nmissed);
-}
-
 static struct djs_registry kretprobes = {
     .rejected = "the kernel rejects a kretprobe at its address",
     .is_one = is_kretprobe,
@@ -131,7 +126,6 @@ static struct djs_registry kretprobes = {
     .unregister_one = unregister_one_kretprobe,
     .register_batch = register_kretprobe_batch,
     .unregister_batch = unregister_kretprobe_batch,
-    .missed = missed_by_kretprobe,
 };
 
 static int kretprobes_attach(void)
@@ -154,14 +148,14 @@ static void kretprobes_forget(u32 image)
 	djs_registry_forget(&kretprobes, image);
 }
 
-u64 djs_kretprobes_missed(void)
+struct djs_misses djs_kretprobes_missed(void)
 {
 	return djs_registry_missed(&kretprobes);
 }
 
 static u64 kretprobe_missed(const struct djs_site_run *run)
 {
-	return missed_by_kretprobe(run->data);
+	return djs_registered_missed(run->data);
 }
 
 static void kretprobes_free(void)

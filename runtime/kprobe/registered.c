@@ -4,8 +4,6 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "kprobe/kprobe.h"
-
 /* Enables or disables a registered probe, depending on whether its site is wanted. */
 static void follow(struct kprobe *kprobe, const struct djs_site_run *run)
 {
@@ -161,6 +159,14 @@ void djs_registry_detach(struct djs_registry *kind)
 		kind->probes[i].run->armed = 0;
 }
 
+/* The kernel counts a call that finds another kprobe handled at the entry, before it looks for an
+ * instance of the kretprobe. A kprobe has none to look for. */
+static void add_misses(struct djs_misses *sum, const struct djs_registered *probe)
+{
+	sum->nested += READ_ONCE(probe->kretprobe.kp.nmissed);
+	sum->without_instance += READ_ONCE(probe->kretprobe.nmissed);
+}
+
 void djs_registry_forget(struct djs_registry *kind, u32 image)
 {
 	u32 i;
@@ -176,23 +182,31 @@ void djs_registry_forget(struct djs_registry *kind, u32 image)
 			probe->forgotten = true;
 		} else if (lets_go(&probe->kretprobe.kp)) {
 			kind->unregister_one(probe);
-			run->missed += kind->missed(probe);
-			kind->forgotten_misses += kind->missed(probe);
+			run->missed += djs_registered_missed(probe);
+			add_misses(&kind->forgotten_misses, probe);
 			probe->forgotten = true;
 		}
 		run->armed = 0;
 	}
 }
 
-u64 djs_registry_missed(const struct djs_registry *kind)
+struct djs_misses djs_registry_missed(const struct djs_registry *kind)
 {
-	u64 missed = kind->forgotten_misses;
+	struct djs_misses missed = kind->forgotten_misses;
 	u32 i;
 
 	for (i = 0; i < kind->count; i++)
 		if (!kind->probes[i].forgotten)
-			missed += kind->missed(&kind->probes[i]);
+			add_misses(&missed, &kind->probes[i]);
 	return missed;
+}
+
+u64 djs_registered_missed(const struct djs_registered *probe)
+{
+	struct djs_misses missed = {};
+
+	add_misses(&missed, probe);
+	return missed.nested + missed.without_instance;
 }
 
 void djs_registry_free(struct djs_registry *kind)

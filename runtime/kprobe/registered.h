@@ -6,6 +6,7 @@
 
 #include <linux/kprobes.h>
 
+#include "kprobe/kprobe.h"
 #include "sites/mechanism.h"
 
 struct djs_registered {
@@ -35,13 +36,11 @@ struct djs_registry {
 	void (*unregister_one)(struct djs_registered *probe);
 	int (*register_batch)(void **batch, u32 count);
 	void (*unregister_batch)(void **batch, u32 count);
-	/* Returns the hits that the kernel did not pass on. */
-	unsigned long (*missed)(const struct djs_registered *probe);
 
 	struct djs_registered *probes;
 	void **batch;
 	u32 count;
-	u64 forgotten_misses; /* of modules that were unloaded */
+	struct djs_misses forgotten_misses; /* of modules that were unloaded */
 };
 
 /* The operations of struct djs_mechanism_ops, for all sites of the kind; attach also enables those
@@ -52,6 +51,8 @@ void djs_registry_detach(struct djs_registry *kind);
 void djs_registry_forget(struct djs_registry *kind, u32 image);
 void djs_registry_free(struct djs_registry *kind);
 /* Returns the hits that the kernel did not pass on, since the script was loaded. */
-u64 djs_registry_missed(const struct djs_registry *kind);
+struct djs_misses djs_registry_missed(const struct djs_registry *kind);
+/* Returns the hits of a probe that the kernel did not pass on. */
+u64 djs_registered_missed(const struct djs_registered *probe);
 
 #endif
