@@ -3,6 +3,7 @@
 
 #include "hosts/remote_shell.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -15,6 +16,9 @@ std::optional<Failure> conflict(const Options& options) {
     const auto with = [](const std::string& option, std::string hint) {
         return Failure{option + " and --hosts exclude each other", std::move(hint)};
     };
+    if (options.action != Action::Compile)
+        return Failure{"--hosts runs a script and cannot be combined with listings and --info",
+                       "-r RELEASE lists what a host's kernel has, if this machine has its files"};
     if (options.guest)
         return with("--guest", "a guest is one machine");
     if (options.user_space)
@@ -25,8 +29,13 @@ std::optional<Failure> conflict(const Options& options) {
         return with("-x", "processes have other IDs on each host");
     if (!options.command.empty())
         return with("-c", "-T or Ctrl-C ends the run; start the command on the hosts meanwhile");
+    if (std::ranges::any_of(options.library_values,
+                            [](const auto& each) { return each.first == "__target_namespaces"; }))
+        return with("--target-namespaces", "processes have other IDs on each host");
     if (!options.kernel.empty())
         return with("-r", "the kernel of each host is found out");
+    if (!options.host_facts.empty())
+        return with("--kernel-from", "the kernel of each host is found out");
     if (options.last_pass < 5)
         return with("-p", "-r RELEASE compiles for a kernel without running the script");
     if (!options.module_name.empty())
