@@ -51,7 +51,7 @@ std::string to_install(const HostFacts& host, bool headers, bool symbols) {
 Result<HostFacts> read_facts(const std::string& path) {
     const auto text = read_file(path);
     if (!text)
-        return text.failure();
+        return Failure{text.failure().message, "djrun --facts > FILE writes them there"};
     auto facts = parse_host_facts(*text);
     if (!facts)
         return Failure{path + ": " + facts.failure().message, facts.failure().hint};
