@@ -136,7 +136,9 @@ void OptionParser::declare_script() {
         "example follow --, and -- --help describes them")
         ->type_name("NAME")
         ->group(group);
-    flag("-g,--guru", options.guru, "guru mode: allow embedded C and writes to kernel memory")
+    flag("-g,--guru", options.guru,
+         "guru mode: allow embedded C and writes to the memory of the kernel and of probed "
+         "programs")
         ->group(group);
     flag("-u", options.keep_unused, "keep unused code")->group(group);
     one("--compatible", raw.compatible, "interpret the script as this version of SystemTap does")
@@ -211,7 +213,10 @@ void OptionParser::declare_run() {
         "this machine's files, but what it writes is discarded")
         ->type_name("CMD")
         ->group(group);
-    one("-x", raw.pid, "set the process that target() returns")->type_name("PID")->group(group);
+    one("-x", raw.pid,
+        "set the process that target() returns; with --runtime=process, the one that is probed")
+        ->type_name("PID")
+        ->group(group);
     one("--target-namespaces", raw.target_namespaces,
         "show IDs of ns_pid(), ns_uid() and their like as in this process's namespaces instead of "
         "the reader's")
