@@ -104,11 +104,8 @@ void catch_signals(const std::string& folder) {
 // Returns the program of the process of -c or -x; nothing without them. The shell runs the command
 // of -c: its first word that is no assignment is taken.
 std::optional<Result<std::string>> target_program(const Options& options) {
-    if (options.traced_pid) {
-        const std::string pid = std::to_string(options.traced_pid);
-        auto file = find_program_file("/proc/" + pid + "/exe");
-        return file ? file : Failure{"the program of process " + pid + " cannot be found", ""};
-    }
+    if (options.traced_pid)
+        return program_file_of_process(options.traced_pid);
     if (options.command.empty())
         return std::nullopt;
     std::istringstream words(options.command);

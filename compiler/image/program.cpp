@@ -160,6 +160,26 @@ Result<std::string> find_program_file(const std::string& name) {
     return no_program("'" + name + "' is a script whose interpreters are scripts, too");
 }
 
+Result<std::string> program_file_of_process(int64_t pid) {
+    const std::string folder = "/proc/" + std::to_string(pid);
+    std::error_code error;
+    if (!fs::exists(folder, error))
+        return Failure{"there is no process " + std::to_string(pid),
+                       "its program is that of a process that runs now"};
+    (void)fs::read_symlink(folder + "/exe", error);
+    if (error == std::errc::permission_denied)
+        return Failure{"the program of process " + std::to_string(pid) +
+                           " is unknown: the process belongs to another user",
+                       "root may ask for it"};
+    if (error)
+        return Failure{"process " + std::to_string(pid) + " runs no program",
+                       "it is a thread of the kernel, or has ended"};
+    auto file = find_program_file(folder + "/exe");
+    return file ? file
+                : Failure{"the program of process " + std::to_string(pid) + " cannot be found",
+                          "its file was removed, replaced, or is that of another container"};
+}
+
 namespace {
 
 // Returns whether a file is a program or a library for this machine: there may be 32-bit ones of

@@ -5,6 +5,7 @@
 #include "image/elf_file.h"
 #include "image/kernel.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ Result<std::unique_ptr<Image>> open_program(const Kernel& kernel, const std::str
 // current folder, or a program in $PATH; a script's #! line names its interpreter. Fails with a
 // reason and a hint.
 Result<std::string> find_program_file(const std::string& name);
+
+// Returns the canonical path of the program that a process runs. Fails with a reason and a hint.
+Result<std::string> program_file_of_process(int64_t pid);
 
 // Returns where Debian keeps a library that the path of one, or a pattern, has in lib, lib64 or
 // lib*: in the folder of the machine. "": the path is none of a library.

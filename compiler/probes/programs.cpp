@@ -24,11 +24,9 @@ Result<std::vector<std::string>> named_files(const ast::PointComponent& process,
         return std::vector<std::string>{*images.target()};
     }
     if (process.argument == Argument::Number) {
-        const std::string link = "/proc/" + std::to_string(process.number) + "/exe";
-        auto file = find_program_file(link);
+        auto file = program_file_of_process(process.number);
         if (!file)
-            return Failure{"there is no process " + std::to_string(process.number),
-                           "its program is that of a process that runs now"};
+            return file.failure();
         return std::vector<std::string>{*file};
     }
     if (!has_wildcard(process.string))

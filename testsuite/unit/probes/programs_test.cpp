@@ -9,6 +9,7 @@
 
 #include <elf.h>
 #include <filesystem>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace djstap::programs {
@@ -207,6 +208,38 @@ TEST_F(Programs, ScriptsStandForTheirInterpreters) {
     }
     std::ofstream(path("endless")) << "#!" << path("endless") << "\n";
     EXPECT_FALSE(find_program_file(path("endless")));
+}
+
+TEST_F(Programs, OfProcesses) {
+    const auto own = program_file_of_process(getpid());
+    ASSERT_TRUE(own) << own.failure().message;
+    EXPECT_EQ(*own, std::filesystem::canonical("/proc/self/exe"));
+    EXPECT_EQ(program_file_of_process(4194305).failure().message, "there is no process 4194305");
+
+    const pid_t ended = fork();
+    if (ended == 0)
+        _exit(0);
+    siginfo_t info{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT), 0);
+    EXPECT_EQ(program_file_of_process(ended).failure().message,
+              "process " + std::to_string(ended) + " runs no program");
+    waitpid(ended, nullptr, 0);
+}
+
+TEST_F(Programs, OfProcessesOfOtherUsers) {
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root can become another user";
+    const pid_t root = getpid(), other = fork();
+    if (other == 0) {
+        constexpr uid_t nobody = 65534;
+        if (setuid(nobody) != 0)
+            _exit(2);
+        const auto file = program_file_of_process(root);
+        _exit(!file && file.failure().message.ends_with("belongs to another user") ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(other, &status, 0), other);
+    EXPECT_EQ(status, 0);
 }
 
 TEST_F(Programs, LibrariesAreInTheFolderOfTheMachine) {
