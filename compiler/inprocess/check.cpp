@@ -54,6 +54,12 @@ class Check {
         case ExpressionKind::EmbeddedC:
             refuse("C code", node.range);
             break;
+        case ExpressionKind::Assignment:
+            written(*program::as<program::Assignment>(node).place);
+            break;
+        case ExpressionKind::Increment:
+            written(*program::as<program::Increment>(node).place);
+            break;
         default:
             break;
         }
@@ -67,6 +73,11 @@ class Check {
                (node.module.empty() ? in_program_
                                     : node.module.find('/') != std::string::npos &&
                                           node.module.find('<') == std::string::npos);
+    }
+    void written(const program::Expression& place) {
+        if (runtime_ == "process" && in_program_ && place.kind == ExpressionKind::TargetValue)
+            refuse("writing to '" + std::string(diagnostics_.sources().text(place.range)) + "'",
+                   place.range);
     }
     void program_value(const program::TargetValue& node) {
         if (!in_program_)
