@@ -66,10 +66,10 @@ Status place_image(PlacedImage& image, const ElfFile& file, const MemoryMap& pro
         return header.p_type == PT_LOAD;
     });
     if (mappings.empty() || first == headers.end())
-        return Failure{"the program of the command does not map '" + image.path +
-                           "' when it starts",
-                       "--runtime=process probes the program that the command begins with, and its "
-                       "libraries; a command line that needs a shell begins with /bin/sh"};
+        return Failure{"the program does not map '" + image.path + "' when it is probed",
+                       "--runtime=process probes the program that -c begins with, or that of -x, "
+                       "and the libraries that it has mapped by then; a command line that needs a "
+                       "shell begins with /bin/sh"};
     constexpr uint64_t page = 4096;
     image.bias = mappings.front().range.begin - (first->p_vaddr & ~(page - 1)) +
                  (first->p_offset & ~(page - 1)) - mappings.front().offset;
