@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/hosts_run.h"
 
-#include "driver/hosts_part.h"
+#include "driver/controller_part.h"
 #include "driver/hosts_steps.h"
 #include "driver/passes.h"
 #include "fleet/merge.h"
@@ -101,7 +101,7 @@ class HostsRun {
     std::vector<SharedBytes> modules_{options_.hosts.size()};
     FileDescriptor file_;
     std::optional<Writer> writer_;
-    HostsPart part_{invocation_};
+    ControllerPart part_{invocation_};
     // The names of the globals that each host has described.
     std::vector<std::vector<std::string>> names_{options_.hosts.size()};
     bool is_faulty_ = false; // the script has errors
@@ -168,7 +168,7 @@ void HostsRun::tell_clocks() const {
 
 // Compiles for the kernel of these hosts. Returns false if the script has errors.
 bool HostsRun::compile_for(const std::vector<size_t>& group) {
-    const hosts::HostFacts& facts = fan_out_.host(group.front()).facts();
+    const hosts::AgentFacts& facts = fan_out_.host(group.front()).facts();
     const auto refuse = [&](const std::string& why) {
         for (const size_t host : group)
             fan_out_.host(host).give_up(why);
@@ -225,7 +225,7 @@ bool HostsRun::compile() {
     std::map<std::pair<std::string, std::string>, std::vector<size_t>> kernels;
     for (size_t i = 0; i < fan_out_.size(); i++)
         if (fan_out_.host(i).stage() == Stage::Known) {
-            const hosts::HostFacts& facts = fan_out_.host(i).facts();
+            const hosts::AgentFacts& facts = fan_out_.host(i).facts();
             kernels[{facts.release + " " + facts.machine, facts.build_id}].push_back(i);
         }
     if (kernels.empty())

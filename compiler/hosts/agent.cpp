@@ -71,7 +71,7 @@ std::string agent_command() {
     return "exec sh -c " + quoted_for_shell(script);
 }
 
-bool take_fact(HostFacts& facts, std::string_view line) {
+bool take_fact(AgentFacts& facts, std::string_view line) {
     const size_t blank = line.find(' ');
     if (blank == std::string_view::npos)
         return false;

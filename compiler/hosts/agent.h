@@ -33,8 +33,8 @@ namespace djstap::hosts {
 // The end of the input stops djrun.
 std::string agent_command();
 
-// What a host tells of itself.
-struct HostFacts {
+// What the commands tell of their host. (djstap::HostFacts is what djrun --facts prints.)
+struct AgentFacts {
     std::string release, machine;
     std::string build_id; // hexadecimal; empty: unknown
     std::string djrun;    // "NUMBER BYTES" of cksum; empty: there is none
@@ -42,7 +42,7 @@ struct HostFacts {
 };
 
 // Takes one of these lines. Returns false for other lines, such as what a login prints.
-bool take_fact(HostFacts& facts, std::string_view line);
+bool take_fact(AgentFacts& facts, std::string_view line);
 
 // Returns what cksum prints for these bytes: "NUMBER BYTES".
 std::string cksum(std::string_view bytes);

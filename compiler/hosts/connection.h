@@ -53,7 +53,7 @@ class Connection {
 
     const Node& node() const { return node_; }
     Stage stage() const { return stage_; }
-    const HostFacts& facts() const { return facts_; }
+    const AgentFacts& facts() const { return facts_; }
     const ClockOffset& clock() const { return clock_; }
     // Why it has ended; nothing: as it should, or not yet.
     const std::optional<std::string>& failure() const { return failure_; }
@@ -111,7 +111,7 @@ class Connection {
     Node node_;
     Take take_;
     Stage stage_ = Stage::Waiting;
-    HostFacts facts_;
+    AgentFacts facts_;
     ClockOffset clock_;
     int clock_rounds_ = 0;
     int64_t asked_ns_ = 0;

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         }
     }
     (void)split_words(text);
-    HostFacts facts;
+    AgentFacts facts;
     for (size_t at = 0; at <= text.size();) {
         const size_t end = std::min(text.find('\n', at), text.size());
         take_fact(facts, text.substr(at, end - at));

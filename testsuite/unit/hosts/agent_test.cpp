@@ -11,7 +11,7 @@ namespace djstap::hosts {
 namespace {
 
 TEST(Agent, ReadsWhatAHostTells) {
-    HostFacts facts;
+    AgentFacts facts;
     EXPECT_TRUE(take_fact(facts, "release 6.1.0-18-amd64"));
     EXPECT_TRUE(take_fact(facts, "machine x86_64"));
     EXPECT_TRUE(take_fact(facts, "notes 0400000004000000030000004"
@@ -31,7 +31,7 @@ TEST(Agent, ReadsWhatAHostTells) {
 TEST(Agent, TakesDamagedNotesForNone) {
     for (const char* notes : {"notes ", "notes 04", "notes 0400zz", "notes 0400000004000000",
                               "notes 04000000ffffffff03000000474e5500"}) {
-        HostFacts facts;
+        AgentFacts facts;
         EXPECT_TRUE(take_fact(facts, notes));
         EXPECT_EQ(facts.build_id, "");
     }

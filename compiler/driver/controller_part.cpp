@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "driver/hosts_part.h"
+#include "driver/controller_part.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 namespace djstap::driver {
 
-bool HostsPart::compile(const std::string& release, Writer& output) {
+bool ControllerPart::compile(const std::string& release, Writer& output) {
     Options options = invocation_.options;
     options.hosts.clear();
     options.kernel = release;
@@ -45,18 +45,18 @@ bool HostsPart::compile(const std::string& release, Writer& output) {
 }
 
 // A failure to merge concerns every later snapshot, too.
-void HostsPart::report(const Status& status) {
+void ControllerPart::report(const Status& status) {
     if (!status && failures_.insert(status.failure().message).second)
         invocation_.fail(DiagnosticKind::SessionFailed, status.failure());
 }
 
-void HostsPart::begin() {
+void ControllerPart::begin() {
     has_begun_ = true;
     if (merged_)
         merged_->begin();
 }
 
-void HostsPart::add_taken(const std::vector<std::string>& names, const GlobalsFrame& frame) {
+void ControllerPart::add_taken(const std::vector<std::string>& names, const GlobalsFrame& frame) {
     if (!merged_)
         return;
     for (const auto& global : script_->script.script.program.globals) {
@@ -69,7 +69,7 @@ void HostsPart::add_taken(const std::vector<std::string>& names, const GlobalsFr
 }
 
 // Globals that are only read here: what all hosts have counted since they began.
-void HostsPart::replace_others(const fleet::Merge& merge) {
+void ControllerPart::replace_others(const fleet::Merge& merge) {
     const auto& globals = script_->script.script.program.globals;
     for (const fleet::MergedGlobal& each : merge.globals())
         if (std::ranges::any_of(globals, [&](const auto& global) {
@@ -79,7 +79,7 @@ void HostsPart::replace_others(const fleet::Merge& merge) {
             report(merged_->replace(each.description.name, each.elements));
 }
 
-bool HostsPart::run_timers(const fleet::Merge& merge) {
+bool ControllerPart::run_timers(const fleet::Merge& merge) {
     if (!merged_ || is_over_)
         return false;
     timespec now{};
@@ -95,7 +95,7 @@ bool HostsPart::run_timers(const fleet::Merge& merge) {
     return is_due;
 }
 
-bool HostsPart::finish(const fleet::Merge& merge) {
+bool ControllerPart::finish(const fleet::Merge& merge) {
     if (!merged_ || !has_begun_)
         return failures_.empty();
     replace_others(merge);

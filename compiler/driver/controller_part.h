@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The part of a script on many machines that runs where the user is, on the merged globals.
+// The part of a script on many machines that runs on the controller, where the user is, on the
+// merged globals.
 #pragma once
 #include "driver/passes.h"
 #include "fleet/merge.h"
@@ -14,10 +15,10 @@
 
 namespace djstap::driver {
 
-class HostsPart {
+class ControllerPart {
   public:
     // Reports its failures there.
-    explicit HostsPart(Invocation& invocation) : invocation_(invocation) {}
+    explicit ControllerPart(Invocation& invocation) : invocation_(invocation) {}
 
     // Compiles the part for hosts with kernels such as this one; it prints to `output`. Returns
     // false if the script has errors, which were reported.
