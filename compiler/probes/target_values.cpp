@@ -296,14 +296,19 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
         if (!type ||
             (names_user_headers(value) && info.image().address_space() != AddressSpace::User)) {
             const std::string failure = header_failure(value, scope);
-            return AccessError{
-                DiagnosticKind::UnknownCastType,
-                value.range,
-                value.cast_type,
-                value.module.find('<') == std::string::npos ? owner(info)
-                                                            : "'" + value.module + "'",
-                {},
-                failure.empty() ? "write it as in C: \"struct task_struct\"" : failure};
+            const char* const form =
+                names_user_headers(value) || info.image().address_space() == AddressSpace::User
+                    ? "write it as in C or C++: \"struct timespec\", "
+                      "\"std::string\""
+                    : "write it as in C: \"struct task_struct\"";
+            return AccessError{DiagnosticKind::UnknownCastType,
+                               value.range,
+                               value.cast_type,
+                               value.module.find('<') == std::string::npos
+                                   ? owner(info)
+                                   : "'" + value.module + "'",
+                               {},
+                               failure.empty() ? form : failure};
         }
         const bool is_array = info.resolve(*type).kind == CTypeKind::Array;
         builder.start_pointer_to(*type, value.operand.get(),
