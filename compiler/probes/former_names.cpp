@@ -9,11 +9,11 @@ namespace djstap {
 namespace {
 
 struct FormerName {
-    std::string_view component, former, todays; // of the point: "function", "trace"
+    std::string_view component, former, current; // of the point: "function", "trace"
 };
 constexpr auto former_names = std::to_array<FormerName>({
-#define FORMER_FUNCTION(former, todays) {"function", former, todays},
-#define FORMER_TRACEPOINT(former, todays) {"trace", former, todays},
+#define FORMER_FUNCTION(former, current) {"function", former, current},
+#define FORMER_TRACEPOINT(former, current) {"trace", former, current},
 #define FORMER_VARIABLE(function, former, variable, member)
 #include "probes/former_names.def"
 #undef FORMER_FUNCTION
@@ -25,8 +25,8 @@ struct VariableRow {
     std::string_view function, former, variable, member;
 };
 constexpr auto former_variables = std::to_array<VariableRow>({
-#define FORMER_FUNCTION(former, todays)
-#define FORMER_TRACEPOINT(former, todays)
+#define FORMER_FUNCTION(former, current)
+#define FORMER_TRACEPOINT(former, current)
 #define FORMER_VARIABLE(function, former, variable, member) {function, former, variable, member},
 #include "probes/former_names.def"
 #undef FORMER_FUNCTION
@@ -55,14 +55,14 @@ bool resolve_by_any_name(const ast::ProbePoint& point, const ProbeForms& forms, 
             });
         if (known == former_names.end())
             continue;
-        ast::ProbePoint todays;
-        todays.range = point.range;
-        todays.components = point.components;
-        todays.components[i].string = known->todays;
+        ast::ProbePoint current;
+        current.range = point.range;
+        current.components = point.components;
+        current.components[i].string = known->current;
         std::vector<Diagnostic> failure = resolver.diagnostics.take_back(messages);
-        if (forms.resolve(todays, resolver, out) && !out.empty()) {
+        if (forms.resolve(current, resolver, out) && !out.empty()) {
             resolver.diagnostics.report(DiagnosticKind::FormerName, component.argument_range,
-                                        {component.string, std::string(known->todays)});
+                                        {component.string, std::string(known->current)});
             return true;
         }
         resolver.diagnostics.take_back(messages);
