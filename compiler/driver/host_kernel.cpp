@@ -56,8 +56,8 @@ Result<HostFacts> read_facts(const std::string& path) {
     if (!facts)
         return Failure{path + ": " + facts.failure().message, facts.failure().hint};
     if (facts->machine != arch::names().machine)
-        return Failure{name_of(*facts) + " is a machine of the kind " + facts->machine +
-                           ", and this djstap compiles for " + arch::names().machine,
+        return Failure{name_of(*facts) + " has the architecture " + facts->machine +
+                           ", but this djstap compiles for " + arch::names().machine,
                        ""};
     return facts;
 }

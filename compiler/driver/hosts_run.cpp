@@ -176,7 +176,7 @@ bool HostsRun::compile_for(const std::vector<size_t>& group) {
     utsname here{};
     uname(&here);
     if (facts.machine != here.machine) {
-        refuse("it is a machine of another kind: " + facts.machine);
+        refuse("it has another architecture: " + facts.machine);
         return true;
     }
     auto files = find_kernel(facts.release);
@@ -386,7 +386,7 @@ std::optional<int> HostsRun::run() {
         }
     }
     for (size_t i = 0; i < fan_out_.size(); i++)
-        fan_out_.host(i).give_up("it was not waited for");
+        fan_out_.host(i).give_up("djstap did not wait for it");
     tell_losses();
     return finish() ? 0 : 1;
 }

@@ -293,11 +293,11 @@ void OptionParser::declare_hosts() {
         ->type_name("SET")
         ->group(group);
     one("--remote-shell", raw.remote_shell,
-        "reach them by this command instead of ssh; it is called as COMMAND HOST COMMAND-LINE")
+        "reach the hosts by this command instead of ssh; it is called as COMMAND HOST COMMAND-LINE")
         ->type_name("COMMAND")
         ->group(group);
     one("--host-timeout", raw.host_timeout,
-        "give a host up that makes no progress for this many seconds (default: 30)")
+        "give up on a host that makes no progress for this many seconds (default: 30)")
         ->type_name("SECONDS")
         ->group(group);
 }

@@ -221,7 +221,7 @@ void Connection::take_lines() {
         take_line(std::string_view(received_).substr(begin, end - begin));
     received_.erase(0, std::min(begin, received_.size()));
     if (received_.size() > longest_line)
-        give_up("it answers something else than djstap's commands");
+        give_up("it does not answer djstap's commands");
 }
 
 void Connection::take_line(std::string_view line) {
@@ -299,7 +299,7 @@ void Connection::take_frames() {
             length = longest_frame + 1;
         }
         if (length > longest_frame)
-            return give_up("it sent what is no snapshot");
+            return give_up("it sent something that is not a snapshot");
         // No frame is empty: djrun has ended.
         if (length == 0) {
             const std::string_view rest(cursor, static_cast<size_t>(end - cursor));
@@ -327,7 +327,7 @@ void Connection::take_frames() {
 void Connection::take_end(std::string_view line) {
     int64_t status = 0;
     if (!line.starts_with("exit ") || !parse_number(std::string(line.substr(5)), status))
-        return give_up("it sent what is no snapshot");
+        return give_up("it sent something that is not a snapshot");
     status_ = status;
     stage_ = Stage::Leaving;
     received_.clear();

@@ -65,7 +65,7 @@ class Parser {
     // name[1-3]more[7,9]
     Result<std::vector<std::string>> pattern() {
         if (now() == '@')
-            return wrong("a group of hosts",
+            return wrong("unexpected group of hosts",
                          "djstap knows no groups: --hosts \"$(nodeset -e @GROUP)\" names the hosts "
                          "of ClusterShell's, with -S , in front of -e");
         std::vector<std::string> names{""};
@@ -82,10 +82,10 @@ class Parser {
                 continue;
             }
             if (now() == '!' || now() == '&' || now() == '^')
-                return wrong(std::string("the operator '") + now() + "'",
+                return wrong(std::string("unexpected operator '") + now() + "'",
                              "nodeset -S , -e of ClusterShell calculates with sets");
             if (!is_plain(now()))
-                return wrong("a character that host names do not have");
+                return wrong("invalid character in the name of a host");
             for (std::string& name : names)
                 name += now();
             at_++;

@@ -63,15 +63,15 @@ TEST(NodeSet, SaysWhereItIsWrong) {
     EXPECT_EQ(names_of("web[1-3/0]"), "error: the step of a range is 0 at character 10");
     EXPECT_EQ(names_of("web[1234567890]"),
               "error: a number has more than 9 digits at character 15");
-    EXPECT_EQ(names_of("web]"), "error: a character that host names do not have at character 4");
+    EXPECT_EQ(names_of("web]"), "error: invalid character in the name of a host at character 4");
     EXPECT_EQ(names_of("web1;reboot"),
-              "error: a character that host names do not have at character 5");
+              "error: invalid character in the name of a host at character 5");
     EXPECT_EQ(names_of("web1 web2"),
-              "error: a character that host names do not have at character 5");
-    EXPECT_EQ(names_of("web[1-9]!web2"), "error: the operator '!' at character 9");
-    EXPECT_EQ(names_of("@web"), "error: a group of hosts at character 1");
+              "error: invalid character in the name of a host at character 5");
+    EXPECT_EQ(names_of("web[1-9]!web2"), "error: unexpected operator '!' at character 9");
+    EXPECT_EQ(names_of("@web"), "error: unexpected group of hosts at character 1");
     EXPECT_EQ(names_of("db1,-oProxyCommand=x"),
-              "error: a character that host names do not have at character 19");
+              "error: invalid character in the name of a host at character 19");
     EXPECT_EQ(names_of("-lroot"), "error: -lroot: the name of a host begins with '-'");
     EXPECT_EQ(names_of("root@-x"), "error: root@-x: the name of the host is missing");
     EXPECT_EQ(names_of("root@"), "error: root@: the name of the host is missing");
