@@ -7,7 +7,6 @@
 #include "fleet/merge.h"
 #include "hosts/fan_out.h"
 #include "hosts/printed_order.h"
-#include "session/module_file.h"
 #include "session/signals.h"
 #include "session/writer.h"
 #include "system/file.h"
@@ -194,6 +193,17 @@ bool HostsRun::compile_for(const std::vector<size_t>& group) {
     options.shown_whole = true;
     options.output_requests.clear();
     Invocation invocation(std::move(options));
+    const auto kernel = invocation.images.kernel();
+    if (!kernel) {
+        refuse(kernel.failure().message);
+        return true;
+    }
+    const std::string here_build_id = (*kernel)->build_id();
+    if (!facts.build_id.empty() && !here_build_id.empty() && facts.build_id != here_build_id) {
+        refuse("its kernel is another build of " + facts.release + " (build-id " + facts.build_id +
+               ") than the files on this machine (" + here_build_id + ")");
+        return true;
+    }
     const auto module = make_module(invocation);
     invocation.show_diagnostics();
     if (!module) {
@@ -201,17 +211,10 @@ bool HostsRun::compile_for(const std::vector<size_t>& group) {
         return false;
     }
     auto bytes = read_file(module->module_path);
-    auto built = read_module_file(module->module_path);
     std::error_code ignored;
     std::filesystem::remove(module->module_path, ignored);
-    if (!bytes || !built) {
-        refuse(bytes ? built.failure().message : bytes.failure().message);
-        return true;
-    }
-    if (!facts.build_id.empty() && !built->meta.build_id.empty() &&
-        facts.build_id != built->meta.build_id) {
-        refuse("its kernel is another build of " + facts.release + " (build-id " + facts.build_id +
-               ") than the files on this machine (" + built->meta.build_id + ")");
+    if (!bytes) {
+        refuse(bytes.failure().message);
         return true;
     }
     const auto shared = std::make_shared<const std::string>(std::move(*bytes));

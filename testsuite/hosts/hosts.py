@@ -220,6 +220,15 @@ def case_unreachable(hosts):
               "other: all of its values are missing: its kernel is another build of", "refuses: all of its values are missing")
 
 
+def case_another_build(hosts):
+    """Nothing is compiled for a host of whose kernel there is only another build."""
+    hosts.write("other.notes", "04000000" "04000000" "03000000" "474e5500" "01020304\n")
+    status, _, errors = hosts.run("other", 'probe kernel.function("no_such_function") { println(1) }')
+    expect("status", status, 1)
+    expect_in("errors", errors, "other: all of its values are missing: its kernel is another build of")
+    expect("whether the script was compiled", "no_such_function" in errors, False)
+
+
 def case_nobody(hosts):
     """Nothing runs if no host can be reached."""
     hosts.write("down.login", "exit 255\n")
