@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <filesystem>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace djstap::programs {
@@ -216,6 +217,15 @@ TEST_F(Programs, OfProcesses) {
     EXPECT_EQ(*own, std::filesystem::canonical("/proc/self/exe"));
     EXPECT_EQ(program_file_of_process(4194305).failure().message, "there is no process 4194305");
 
+    pid_t thread = 0;
+    std::string refused;
+    std::thread([&] {
+        thread = gettid();
+        refused = program_file_of_process(thread).failure().message;
+    }).join();
+    EXPECT_EQ(refused,
+              std::to_string(thread) + " is a thread of process " + std::to_string(getpid()));
+
     const pid_t ended = fork();
     if (ended == 0)
         _exit(0);
@@ -235,7 +245,8 @@ TEST_F(Programs, OfProcessesOfOtherUsers) {
         if (setuid(nobody) != 0)
             _exit(2);
         const auto file = program_file_of_process(root);
-        _exit(!file && file.failure().message.ends_with("belongs to another user") ? 0 : 1);
+        _exit(!file && file.failure().message.ends_with("cannot be read: Permission denied") ? 0
+                                                                                             : 1);
     }
     int status = 0;
     ASSERT_EQ(waitpid(other, &status, 0), other);
