@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -132,10 +133,22 @@ Result<uint64_t> Injection::open_arena() {
                                            static_cast<uint64_t>(O_RDWR | O_CLOEXEC)});
     if (auto done = call("the program cannot unmap memory", SYS_munmap, {*memory, page}); !done)
         return done.failure();
-    if (!file)
-        return Failure{"the program cannot open djstap's memory: " + file.failure().message,
+    const auto cannot_open = [](const std::string& why) {
+        return Failure{"the program cannot open djstap's memory: " + why,
                        "a program in another container, or with fewer rights, is not reached; as "
                        "root, without --runtime=process, uprobes reach it"};
+    };
+    if (!file)
+        return cannot_open(file.failure().message);
+    // In another container, the same path may name a file of somebody else.
+    struct stat there{}, here{};
+    const std::string opened =
+        "/proc/" + std::to_string(program_.pid()) + "/fd/" + std::to_string(*file);
+    if (stat(opened.c_str(), &there) != 0 || fstat(arena_.file(), &here) != 0 ||
+        there.st_dev != here.st_dev || there.st_ino != here.st_ino) {
+        (void)program_.call(SYS_close, {*file});
+        return cannot_open("it finds another file");
+    }
     return file;
 }
 

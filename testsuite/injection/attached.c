@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A process that djstap attaches to. It prints "spinning", calls sum() until there is a line to
+// read, and says whether all went right. Its argument is how:
+//
+// - spin: nothing else
+// - faults: pages are protected again and again, and a signal's handler makes the one accessible
+//   that the signal names
+// - leaderless: its first thread ends when there is a line; another one ends the process at the
+//   next line
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096, PAGES = 16 };
+static volatile long sink;
+static volatile bool wrong, over;
+static char* pages;
+
+__attribute__((noinline, noclone)) int sum(int a, long b) {
+    sink = a;
+    return a + (int)b;
+}
+
+static void open_page(int number, siginfo_t* details, void* context) {
+    (void)number;
+    (void)context;
+    char* const at = details->si_addr;
+    if (details->si_code != SEGV_ACCERR || at < pages || at >= pages + PAGES * PAGE) {
+        wrong = true;
+        mprotect(pages, PAGES * PAGE, PROT_READ | PROT_WRITE);
+        return;
+    }
+    mprotect((char*)((unsigned long)at & ~(PAGE - 1ul)), PAGE, PROT_READ | PROT_WRITE);
+}
+
+static void turn(bool faults) {
+    for (int i = 0; i < PAGES; i++) {
+        if (faults)
+            pages[i * PAGE + 8 * i] = 1;
+        if (sum(i, 2) != i + 2)
+            wrong = true;
+    }
+    if (faults)
+        mprotect(pages, PAGES * PAGE, PROT_NONE);
+}
+
+static void* spin(void* unused) {
+    while (!over)
+        turn(false);
+    return unused;
+}
+
+static void* read_on(void* unused) {
+    (void)unused;
+    char line[16];
+    if (!fgets(line, sizeof line, stdin))
+        wrong = true;
+    puts(wrong ? "wrong" : "right");
+    fflush(stdout);
+    exit(0);
+}
+
+static void* end_spinning(void* unused) {
+    char line[16];
+    if (!fgets(line, sizeof line, stdin))
+        wrong = true;
+    over = true;
+    return unused;
+}
+
+int main(int argc, char** argv) {
+    const char* const way = argc > 1 ? argv[1] : "spin";
+    const bool faults = !strcmp(way, "faults");
+    pthread_t thread, reader;
+    pages = mmap(NULL, PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct sigaction action = {.sa_flags = SA_SIGINFO};
+    action.sa_sigaction = open_page;
+    sigaction(SIGSEGV, &action, NULL);
+    puts("spinning");
+    fflush(stdout);
+    if (!strcmp(way, "leaderless")) {
+        pthread_create(&thread, NULL, spin, NULL);
+        end_spinning(NULL);
+        over = false;
+        pthread_create(&thread, NULL, spin, NULL);
+        pthread_create(&reader, NULL, read_on, NULL);
+        pthread_exit(NULL);
+    }
+    // The first thread has the faults, and executes what djstap asks for.
+    pthread_create(&reader, NULL, end_spinning, NULL);
+    while (!over)
+        turn(faults);
+    puts(wrong ? "wrong" : "right");
+    return 0;
+}
