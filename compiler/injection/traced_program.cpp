@@ -83,7 +83,8 @@ TracedProgram::TracedProgram(TracedProgram&& other) noexcept
     : pid_(other.pid_), caller_(other.caller_), was_started_(other.was_started_),
       attached_(std::exchange(other.attached_, false)), stopped_(std::exchange(other.stopped_, {})),
       entry_(other.entry_), entry_code_(std::move(other.entry_code_)), held_(other.held_),
-      blocked_(other.blocked_), memory_(std::move(other.memory_)) {}
+      held_details_(other.held_details_), blocked_(other.blocked_),
+      memory_(std::move(other.memory_)) {}
 
 TracedProgram::~TracedProgram() {
     if (!was_started_)
@@ -129,7 +130,17 @@ Status TracedProgram::wait_for_stop(int wanted) {
     }
 }
 
-// Signals are blocked, but SIGSTOP cannot be: the program gets it when it goes on.
+// Keeps the signal of the caller's stop with its details: the stops of further steps take the place
+// of this one.
+void TracedProgram::hold(int signal) {
+    held_ = signal;
+    held_details_.emplace();
+    if (signal == 0 || ptrace(PTRACE_GETSIGINFO, caller_, nullptr, &*held_details_) != 0)
+        held_details_.reset();
+}
+
+// Signals are blocked, but SIGSTOP cannot be: the program gets it when it goes on. Nor
+// is a fault of the program's own blocked that was on its way.
 Status TracedProgram::wait_for_step() {
     for (;;) {
         const int status = wait_for(caller_);
@@ -138,7 +149,7 @@ Status TracedProgram::wait_for_step() {
         if (WSTOPSIG(status) == SIGTRAP && !is_interruption(status))
             return Done{};
         if (!is_interruption(status))
-            held_ = WSTOPSIG(status);
+            hold(WSTOPSIG(status));
         if (ptrace(PTRACE_SINGLESTEP, caller_, nullptr, nullptr) != 0)
             return failed("the program cannot be stepped");
     }
@@ -170,6 +181,15 @@ bool TracedProgram::is_confined() const {
     return !status || status->find("\nSeccomp:\t0\n") == std::string::npos;
 }
 
+bool TracedProgram::exists() const {
+    std::error_code error;
+    const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
+    const std::filesystem::directory_iterator threads(tasks, error);
+    return std::any_of(begin(threads), end(threads), [this](const auto& each) {
+        return !has_ended(atoi(each.path().filename().c_str()));
+    });
+}
+
 Failure TracedProgram::cannot_stop(pid_t thread) const {
     Failure failure = failed("process " + std::to_string(pid_) + " cannot be stopped");
     if (errno != EPERM && errno != EACCES)
@@ -188,11 +208,23 @@ Failure TracedProgram::cannot_stop(pid_t thread) const {
     return failure;
 }
 
+// A first thread that has ended stays listed as long as others run.
+bool TracedProgram::has_ended(pid_t thread) const {
+    const auto stat =
+        read_file("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(thread) + "/stat");
+    if (!stat)
+        return true;
+    const size_t name_end = stat->rfind(") ");
+    return name_end != std::string::npos && stat->find_first_of("ZX", name_end + 2) == name_end + 2;
+}
+
 // Returns false if the thread has ended.
 Result<bool> TracedProgram::stop_thread(pid_t thread) {
     if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
-        if (errno == ESRCH)
+        const int error = errno;
+        if (error == ESRCH || has_ended(thread))
             return false;
+        errno = error;
         return cannot_stop(thread);
     }
     ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
@@ -238,7 +270,7 @@ Status TracedProgram::stop() {
     if (stopped_.empty())
         return Failure{"there is no process " + std::to_string(pid_), ""};
     caller_ = stopped_.begin()->first;
-    held_ = stopped_.begin()->second;
+    hold(stopped_.begin()->second);
     if (ptrace(PTRACE_GETSIGMASK, caller_, sizeof blocked_, &blocked_) != 0 ||
         !set_mask(caller_, all_but_traps)) {
         const Failure failure = failed("the program's signals cannot be blocked");
@@ -261,6 +293,9 @@ std::vector<pid_t> TracedProgram::threads() const {
 void TracedProgram::resume() {
     if (attached_)
         (void)set_mask(caller_, blocked_);
+    if (attached_ && held_details_ && held_details_->si_signo == held_)
+        ptrace(PTRACE_SETSIGINFO, caller_, nullptr, &*held_details_);
+    held_details_.reset();
     for (const auto& [thread, signal] : stopped_)
         ptrace(PTRACE_DETACH, thread, nullptr,
                static_cast<long>(attached_ && thread == caller_ ? held_ : signal));

@@ -8,6 +8,7 @@
 #include "system/descriptor.h"
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -36,6 +37,8 @@ class TracedProgram {
 
     bool was_started() const { return was_started_; }
     int memory() const { return memory_.get(); }
+    // Whether any of its threads has not ended.
+    bool exists() const;
 
     // Stops all threads. Does nothing if they are stopped.
     Status stop();
@@ -65,7 +68,9 @@ class TracedProgram {
     Failure ended_early(int status);
     Status wait_for_stop(int wanted);
     Status wait_for_step();
+    void hold(int signal);
     Result<bool> stop_thread(pid_t thread);
+    bool has_ended(pid_t thread) const;
     Failure cannot_stop(pid_t thread) const;
 
     pid_t pid_ = -1;
@@ -74,9 +79,10 @@ class TracedProgram {
     bool attached_ = true;
     std::map<pid_t, int> stopped_; // if it was not started: the threads, and signals that they get
     uint64_t entry_ = 0;
-    std::string entry_code_; // what the file has at the entry
-    int held_ = 0;           // a signal that arrived between steps
-    uint64_t blocked_ = 0;   // the program's own mask of signals
+    std::string entry_code_;                // what the file has at the entry
+    int held_ = 0;                          // a signal that arrived between steps
+    std::optional<siginfo_t> held_details_; // of that signal
+    uint64_t blocked_ = 0;                  // the program's own mask of signals
     FileDescriptor memory_;
 };
 
