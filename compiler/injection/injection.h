@@ -26,8 +26,9 @@ class Injection {
     // Maps everything in the program, patches it, and lets it run.
     Status release();
     // Restores what was patched, and unmaps everything, if the program still runs. Threads that are
-    // in handlers go on; what they use stays mapped if that does not end.
-    void withdraw();
+    // in handlers go on; what they use stays mapped if that does not end. Returns false if the
+    // program cannot be stopped: what was patched stays.
+    bool withdraw();
     TracedProgram& program() { return program_; }
     const std::vector<PlacedImage>& images() const { return images_; }
     // How each probe is attached, by the description's numbers.

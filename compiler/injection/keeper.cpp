@@ -46,7 +46,7 @@ Keeper::Keeper(Keeper&& other) noexcept
       answers_(std::move(other.answers_)) {}
 
 Result<Keeper> Keeper::start(std::vector<int> descriptors, std::function<Status()> begin,
-                             std::function<void()> end) {
+                             std::function<bool()> end) {
     auto asked = Pipe::open(), answer = Pipe::open();
     if (!asked || !answer)
         return Failure{std::string("no pipe: ") + std::strerror(errno), ""};
@@ -76,8 +76,7 @@ Result<Keeper> Keeper::start(std::vector<int> descriptors, std::function<Status(
     (void)!write(answer->writer.get(), answered.data(), answered.size());
     close(answer->writer.get());
     read_all(asked->reader.get());
-    end();
-    _exit(0);
+    _exit(end() ? 0 : 1);
 }
 
 Status Keeper::begun() {
@@ -90,14 +89,15 @@ Status Keeper::begun() {
     return Failure{answer.substr(1, line - 1), answer.substr(line + 1)};
 }
 
-void Keeper::end() {
+bool Keeper::end() {
     if (pid_ < 0)
-        return;
+        return true;
     asks_ = FileDescriptor();
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR)
         ;
     pid_ = -1;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 } // namespace djstap::injection

@@ -13,10 +13,11 @@ namespace djstap::injection {
 
 class Keeper {
   public:
-    // Creates the process. It runs `begin`, and `end` when this process is gone, or asks for it. It
-    // keeps only these descriptors, and gets no signals of a terminal.
+    // Creates the process. It runs `begin`, and `end` when this process is gone, or asks for it;
+    // `end` returns whether it could do its work. It keeps only these descriptors, and gets no
+    // signals of a terminal.
     static Result<Keeper> start(std::vector<int> descriptors, std::function<Status()> begin,
-                                std::function<void()> end);
+                                std::function<bool()> end);
     Keeper(Keeper&& other) noexcept;
     Keeper& operator=(Keeper&&) = delete;
     ~Keeper() { end(); }
@@ -24,8 +25,9 @@ class Keeper {
     pid_t pid() const { return pid_; }
     // Returns what `begin` has returned.
     Status begun();
-    // Has it run `end`, and waits for that.
-    void end();
+    // Has it run `end`, and waits for that. Returns what that has returned: false if the process
+    // was killed before.
+    bool end();
 
   private:
     Keeper() = default;

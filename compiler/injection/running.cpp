@@ -50,7 +50,7 @@ Result<bool> Injection::move_threads() {
     for (const auto& [at, stubs] : stubs_)
         for (const Relocation& each : stubs.relocations)
             copies[each.from] = each.to;
-    const auto map = MemoryMap::of(program_.pid());
+    const auto map = MemoryMap::of(program_.threads().front());
     if (!map)
         return map.failure();
     std::vector<std::pair<pid_t, arch::StoppedRegisters>> moved;
@@ -99,7 +99,7 @@ Status Injection::stop_where_possible() {
 
 // Returns whether it is the program in which something was placed.
 bool Injection::restore() {
-    const auto map = MemoryMap::of(program_.pid());
+    const auto map = MemoryMap::of(program_.threads().front());
     const uint64_t base = arena_.whole().begin;
     if (!map || std::none_of(map->all().begin(), map->all().end(), [&](const Mapping& each) {
             return each.range.begin == base && each.path.starts_with("/memfd:djstap");
@@ -144,19 +144,19 @@ void Injection::unmap() {
             (void)program_.call(SYS_munmap, {stubs_[i].first, room_for_stubs(images_[i])});
 }
 
-void Injection::withdraw() {
+bool Injection::withdraw() {
     for (int i = 0; i < attempts; i++) {
         if (!program_.stop())
-            return;
+            return i > 0 || !program_.exists();
         if (!restore()) {
             program_.resume();
-            return;
+            return true;
         }
-        const auto map = MemoryMap::of(program_.pid());
         const std::vector<pid_t> threads = program_.threads();
+        const auto map = MemoryMap::of(threads.front()); // the process's first thread may be gone
         if (program_.is_confined()) {
             program_.resume();
-            return;
+            return true;
         }
         const bool is_used = !map || std::any_of(threads.begin(), threads.end(), [&](pid_t thread) {
             return is_used_by(thread, *map);
@@ -165,9 +165,10 @@ void Injection::withdraw() {
             unmap();
         program_.resume();
         if (!is_used)
-            return;
+            break;
         pause_between_attempts();
     }
+    return true;
 }
 
 } // namespace djstap::injection

@@ -92,7 +92,7 @@ Status release(Injection& injection, int shared, bool was_started, std::optional
     };
     const auto end = [&] {
         injection.linked().settle(false);
-        injection.withdraw();
+        return injection.withdraw();
     };
     auto started = Keeper::start({shared, injection.program().memory()}, begin, end);
     if (!started)
@@ -169,7 +169,10 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
         .before_end =
             [&] {
                 settle(here, process.has_ended());
-                keeper.reset();
+                // It may have been killed.
+                if (keeper && !keeper->end() && !process.has_ended() && !injection.withdraw())
+                    output.warning("process " + std::to_string(injection.program().pid()) +
+                                   " cannot be stopped: the probes stay in its code");
             },
         .has_ended = [&] { return !command && process.has_ended(); },
         .probes = [&] { return probes; }};
