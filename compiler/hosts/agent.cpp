@@ -4,6 +4,7 @@
 #include "hosts/remote_shell.h"
 #include "system/elf_notes.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -65,6 +66,20 @@ std::string bytes_of_hex(std::string_view digits) {
     return bytes;
 }
 
+// The release becomes part of paths, and of a command in a message; a release that is none is
+// found nowhere.
+std::string word_of(std::string_view text) {
+    std::string word(text);
+    std::ranges::replace_if(
+        word,
+        [](unsigned char c) {
+            return !isalnum(c) &&
+                   std::string_view("._+~-").find(static_cast<char>(c)) == std::string_view::npos;
+        },
+        '?');
+    return word;
+}
+
 } // namespace
 
 std::string agent_command() {
@@ -78,9 +93,9 @@ bool take_fact(AgentFacts& facts, std::string_view line) {
     const std::string_view name = line.substr(0, blank);
     const std::string value(line.substr(blank + 1));
     if (name == "release")
-        facts.release = value;
+        facts.release = word_of(value);
     else if (name == "machine")
-        facts.machine = value;
+        facts.machine = word_of(value);
     else if (name == "notes")
         facts.build_id = hexadecimal(gnu_build_id(bytes_of_hex(value)).value_or(""));
     else if (name == "has" && value == "own")

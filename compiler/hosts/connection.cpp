@@ -29,6 +29,11 @@ int64_t realtime_ns() {
     return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// Nothing that a host says controls the terminal.
+char shown(char c) {
+    return (c >= 0 && c < ' ' && c != '\t') || c == '\x7f' ? '?' : c;
+}
+
 void make_nonblocking(const FileDescriptor& fd) {
     fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
 }
@@ -163,8 +168,7 @@ void Connection::read_errors() {
             }
             error_text_.clear();
         } else if (c != '\r' && error_text_.size() < longest_error_line) {
-            // Nothing that controls the terminal.
-            error_text_ += c < ' ' && c >= 0 && c != '\t' ? '?' : c;
+            error_text_ += shown(c);
         }
     }
 }
@@ -217,8 +221,11 @@ void Connection::take_lines() {
     size_t begin = 0;
     for (size_t end;
          stage_ < Stage::Loading && (end = received_.find('\n', begin)) != std::string::npos;
-         begin = end + 1)
-        take_line(std::string_view(received_).substr(begin, end - begin));
+         begin = end + 1) {
+        std::string line = received_.substr(begin, end - begin);
+        std::ranges::transform(line, line.begin(), shown);
+        take_line(line);
+    }
     received_.erase(0, std::min(begin, received_.size()));
     if (received_.size() > longest_line)
         give_up("it does not answer djstap's commands");

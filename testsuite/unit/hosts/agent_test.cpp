@@ -28,6 +28,14 @@ TEST(Agent, ReadsWhatAHostTells) {
     EXPECT_TRUE(facts.has_own_djrun);
 }
 
+TEST(Agent, TakesNoPathAndNoCommandForARelease) {
+    HostFacts facts;
+    EXPECT_TRUE(take_fact(facts, "release ../6.1; $(id)\x1b[31m"));
+    EXPECT_TRUE(take_fact(facts, "machine x86_64\x1b[31m"));
+    EXPECT_EQ(facts.release, "..?6.1????id???31m");
+    EXPECT_EQ(facts.machine, "x86_64??31m");
+}
+
 TEST(Agent, TakesDamagedNotesForNone) {
     for (const char* notes : {"notes ", "notes 04", "notes 0400zz", "notes 0400000004000000",
                               "notes 04000000ffffffff03000000474e5500"}) {
