@@ -192,10 +192,12 @@ Status LinkedMerge::add(const std::string& global, const std::vector<GlobalEleme
     const auto place = places_.find(global);
     if (place == places_.end())
         return Done();
+    // One that has no room does not take away what the others have counted.
+    Status all = Done();
     for (const GlobalElement& element : elements)
-        if (Status added = add(global, place->second, element); !added)
-            return added;
-    return Done();
+        if (Status added = add(global, place->second, element); !added && all)
+            all = std::move(added);
+    return all;
 }
 
 Status LinkedMerge::replace(const std::string& global, const std::vector<GlobalElement>& elements) {
