@@ -52,6 +52,11 @@ void tell(const std::string& host, const std::string& text) {
     show_progress(host + ": " + text);
 }
 
+// What would control the terminal, other than the layout of a text.
+bool is_control(char c) {
+    return (c >= 0 && c < ' ' && c != '\t' && c != '\n') || c == '\x7f';
+}
+
 std::string milliseconds(int64_t ns) {
     char text[32];
     snprintf(text, sizeof text, "%.1f ms", static_cast<double>(ns) / 1e6);
@@ -122,11 +127,16 @@ void HostsRun::take(size_t host, SnapshotFrame frame) {
     }
     if (const auto* globals = std::get_if<GlobalsFrame>(&frame)) {
         order_.reach(host, here(globals->realtime_ns), Clock::now());
-        part_.add_taken(names_[host], *globals);
-    } else if (const auto* message = std::get_if<MessageFrame>(&frame);
-               message && (message->is_error || options_.warnings))
-        tell(name(host), (message->is_error ? "error: " : "warning: ") + message->text +
-                             (message->place.empty() ? "" : " near " + message->place));
+        // What is told to be missing is not added, either.
+        if (merge_.fits(name(host)))
+            part_.add_taken(names_[host], *globals);
+    } else if (auto* message = std::get_if<MessageFrame>(&frame)) {
+        for (std::string* text : {&message->text, &message->place})
+            std::ranges::replace_if(*text, is_control, '?');
+        if (message->is_error || options_.warnings)
+            tell(name(host), (message->is_error ? "error: " : "warning: ") + message->text +
+                                 (message->place.empty() ? "" : " near " + message->place));
+    }
     merge_.take(name(host), std::move(frame));
 }
 

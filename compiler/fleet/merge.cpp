@@ -105,6 +105,11 @@ const Merge::Host* Merge::reference() const {
     return nullptr;
 }
 
+bool Merge::fits(const std::string& name) const {
+    const auto found = index_.find(name);
+    return found != index_.end() && fits(hosts_[found->second]);
+}
+
 bool Merge::fits(const Host& each) const {
     const Host* const first = reference();
     return first && each.description &&

@@ -41,6 +41,8 @@ class Merge {
     // it showed last stays part of the values.
     void end(const std::string& host, const std::string& why);
 
+    // Whether the machine's globals are those of the others.
+    bool fits(const std::string& host) const;
     std::vector<MergedGlobal> globals() const;
     // Returns each machine of which something is missing, and what, in the order of expect().
     std::vector<Missing> missing() const;

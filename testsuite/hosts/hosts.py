@@ -229,6 +229,43 @@ def case_another_build(hosts):
     expect("whether the script was compiled", "no_such_function" in errors, False)
 
 
+def case_strange_texts(hosts):
+    """What a host says neither controls the terminal nor names a folder here, or a command in a hint."""
+    record_three(hosts)
+    hosts.write("web2.release", "/lib/modules; $(id)\x1b[31m\n")
+    last = counted(3, {"cat": 25}, "cat")
+    hosts.record("web1", VARIABLES, b"", last + frames.message("bad \x1b[31m", place="x\x07"))
+    status, output, errors = hosts.run("web[1-2]", COUNTING)
+    expect("status and values", (status, output.splitlines()[:2]), (1, ["3 calls", "cat 25"]))
+    expect_in("errors", errors, "linux-headers-?lib?modules????id???31m)", "web1: error: bad ?[31m near x?")
+    expect("control characters", [c for c in errors + output if ord(c) < 32 and c != "\n"], [])
+
+
+def case_other_globals(hosts):
+    """What a host counted whose script has other globals, by its kernel's release, is missing, and not added either."""
+    one = [("calls", "number", 0, False, True)]
+    number = [frames.values(0, [frames.element([], [7])])]
+    hosts.record("a", one, frames.variables_at(1, number), frames.variables_at(2, number))
+    hosts.record("b", one + [("more", "number", 0, False, True)], b"", frames.variables_at(2, number))
+    script = """global calls, all probe kernel.function("vfs_read") { calls++ } probe timer.ms(20) { all += calls; calls = 0 }
+        probe end { println(all + calls) }"""
+    status, output, errors = hosts.run("a,b", script)
+    expect("status and output", (status, output), (1, "14\n"))
+    expect_in("errors", errors, "b: all of its values are missing: its script has other globals")
+
+
+def case_no_room(hosts):
+    """An element for which the merged array has no room does not take away others of its host."""
+    for host, names in (("a", "xyz"), ("b", "zyx")):
+        hosts.record(host, [("by", "number", 1, False, True)], b"", frames.variables_at(
+            1, [frames.values(0, [frames.element([name], [2]) for name in names])]))
+    script = """global by[2], total probe kernel.function("vfs_read") { by[execname()]++ }
+        probe timer.s(1000) { delete by } probe end { foreach (name in by) total += by[name]; println(total) }"""
+    status, output, errors = hosts.run("a,b", script)
+    expect("status and output", (status, output), (1, "8\n"))
+    expect_in("errors", errors, "'by' has no room for the elements of all hosts")
+
+
 def case_nobody(hosts):
     """Nothing runs if no host can be reached."""
     hosts.write("down.login", "exit 255\n")
