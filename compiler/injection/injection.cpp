@@ -219,6 +219,7 @@ Status Injection::place() {
             return Failure{"the program uses the register that finds a thread's counters (gs)",
                            "as root, without --runtime=process, uprobes do not need it"};
     }
+    has_placed_ = true;
     if (auto shared = share(); !shared)
         return shared;
     for (size_t i = 0; i < images_.size(); i++)

@@ -29,6 +29,8 @@ class Injection {
     // in handlers go on; what they use stays mapped if that does not end. Returns false if the
     // program cannot be stopped: what was patched stays.
     bool withdraw();
+    // Whether release() has changed anything in the program.
+    bool has_placed() const { return has_placed_; }
     TracedProgram& program() { return program_; }
     const std::vector<PlacedImage>& images() const { return images_; }
     // How each probe is attached, by the description's numbers.
@@ -61,6 +63,7 @@ class Injection {
     LinkedRuntime linked_;
     std::vector<PlacedImage> images_;
     std::vector<std::pair<uint64_t, Stubs>> stubs_; // of each image, and where
+    bool has_placed_ = false;
 };
 
 } // namespace djstap::injection

@@ -92,7 +92,8 @@ Status release(Injection& injection, int shared, bool was_started, std::optional
     };
     const auto end = [&] {
         injection.linked().settle(false);
-        return injection.withdraw();
+        // A program that was started is changed by djstap.
+        return (!was_started && !injection.has_placed()) || injection.withdraw();
     };
     auto started = Keeper::start({shared, injection.program().memory()}, begin, end);
     if (!started)

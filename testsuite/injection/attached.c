@@ -7,6 +7,7 @@
 //   that the signal names
 // - leaderless: its first thread ends when there is a line; another one ends the process at the
 //   next line
+// - traced: a child traces it
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,6 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { PAGE = 4096, PAGES = 16 };
 static volatile long sink;
@@ -72,6 +77,23 @@ static void* end_spinning(void* unused) {
     return unused;
 }
 
+static void have_a_tracer(void) {
+    int ready[2];
+    char byte = 0;
+    if (pipe(ready))
+        exit(1);
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        byte = ptrace(PTRACE_SEIZE, getppid(), NULL, NULL) == 0;
+        if (write(ready[1], &byte, 1) == 1)
+            waitpid(getppid(), NULL, __WALL); // until it ends
+        _exit(0);
+    }
+    if (read(ready[0], &byte, 1) != 1 || !byte)
+        wrong = true;
+}
+
 int main(int argc, char** argv) {
     const char* const way = argc > 1 ? argv[1] : "spin";
     const bool faults = !strcmp(way, "faults");
@@ -80,6 +102,8 @@ int main(int argc, char** argv) {
     struct sigaction action = {.sa_flags = SA_SIGINFO};
     action.sa_sigaction = open_page;
     sigaction(SIGSEGV, &action, NULL);
+    if (!strcmp(way, "traced"))
+        have_a_tracer();
     puts("spinning");
     fflush(stdout);
     if (!strcmp(way, "leaderless")) {

@@ -114,6 +114,15 @@ def check_without_keeper(programs):
     check_end(process)
 
 
+def check_traced(programs):
+    """A process that another one traces is refused, and nothing is said about what stays in it."""
+    process = programs.start("traced")
+    done = programs.attach(process, HITS)
+    check(done.returncode == 1 and "another process traces it" in done.stderr and "WARNING" not in done.stderr, f"messages: {done.stderr}")
+    check(is_free(process.pid), "something is left in the program")
+    check_end(process)
+
+
 def check_other_files(programs):
     """A process that finds something else where djstap's memory would be, as in a container, is refused, and does not write there."""
     if os.geteuid():
