@@ -179,7 +179,7 @@ Status Injection::share() {
             return done;
     }
     // The first slot is djstap's: no thread of the program owns it.
-    const djs_thread_owner owner{DJS_NO_THREAD, 0, program_.pid()};
+    const djs_thread_owner owner{DJS_NO_THREAD, 0, program_.own_pid()};
     if (auto written = program_.write(arena_.owner_page(0),
                                       {reinterpret_cast<const char*>(&owner), sizeof owner});
         !written)

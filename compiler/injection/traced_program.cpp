@@ -45,6 +45,19 @@ bool is_interruption(int status) {
     return status >> 16 == PTRACE_EVENT_STOP;
 }
 
+// Returns the last number of such a line of /proc/PID/status.
+Result<pid_t> number_in_status(pid_t pid, std::string_view name) {
+    const std::string file = "/proc/" + std::to_string(pid) + "/status";
+    const auto status = read_file(file);
+    if (!status)
+        return status.failure();
+    const size_t line = status->find("\n" + std::string(name) + ":\t");
+    const size_t end = line == std::string::npos ? line : status->find('\n', line + 1);
+    if (end == std::string::npos)
+        return Failure{file + " has no " + std::string(name), ""};
+    return atoi(status->c_str() + status->rfind('\t', end) + 1);
+}
+
 constexpr uint64_t all_but_traps = ~(uint64_t{1} << (SIGTRAP - 1));
 
 Result<uint64_t> entry_of(pid_t pid) {
@@ -172,7 +185,16 @@ Result<TracedProgram> TracedProgram::of_running(pid_t pid) {
     program.was_started_ = program.attached_ = false;
     if (auto opened = program.open_memory(); !opened)
         return Failure{opened.failure().message, program.cannot_stop(pid).hint};
+    const auto process = number_in_status(pid, "Tgid");
+    if (process && *process != pid)
+        return Failure{std::to_string(pid) + " is a thread of process " + std::to_string(*process),
+                       "-x " + std::to_string(*process) + " probes all of its threads"};
     return program;
+}
+
+pid_t TracedProgram::own_pid() const {
+    const auto own = number_in_status(pid_, "NSpid");
+    return own ? *own : pid_; // a kernel without namespaces
 }
 
 bool TracedProgram::is_confined() const {

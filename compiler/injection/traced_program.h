@@ -33,6 +33,8 @@ class TracedProgram {
     ~TracedProgram();
 
     pid_t pid() const { return pid_; }
+    // The number by which the process knows itself, in its own PID namespace.
+    pid_t own_pid() const;
     uint64_t entry() const { return entry_; }
 
     bool was_started() const { return was_started_; }

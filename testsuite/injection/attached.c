@@ -8,6 +8,7 @@
 // - leaderless: its first thread ends when there is a line; another one ends the process at the
 //   next line
 // - traced: a child traces it
+// - crowd: 100 threads call sum() in turns; none calls it again before all others have
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -59,6 +60,22 @@ static void* spin(void* unused) {
     return unused;
 }
 
+static pthread_barrier_t turns;
+static void* take_turns(void* unused) {
+    for (;;) {
+        turn(false);
+        pthread_barrier_wait(&turns);
+    }
+    return unused;
+}
+static void gather(void) {
+    enum { CROWD = 100 };
+    pthread_t thread;
+    pthread_barrier_init(&turns, NULL, CROWD);
+    for (int i = 0; i < CROWD; i++)
+        pthread_create(&thread, NULL, take_turns, NULL);
+}
+
 static void* read_on(void* unused) {
     (void)unused;
     char line[16];
@@ -102,12 +119,18 @@ int main(int argc, char** argv) {
     struct sigaction action = {.sa_flags = SA_SIGINFO};
     action.sa_sigaction = open_page;
     sigaction(SIGSEGV, &action, NULL);
+    if (!strcmp(way, "crowd")) {
+        gather();
+        puts("spinning");
+        fflush(stdout);
+        read_on(NULL);
+    }
     if (!strcmp(way, "traced"))
         have_a_tracer();
-    puts("spinning");
-    fflush(stdout);
     if (!strcmp(way, "leaderless")) {
         pthread_create(&thread, NULL, spin, NULL);
+        puts("spinning");
+        fflush(stdout);
         end_spinning(NULL);
         over = false;
         pthread_create(&thread, NULL, spin, NULL);
@@ -116,6 +139,8 @@ int main(int argc, char** argv) {
     }
     // The first thread has the faults, and executes what djstap asks for.
     pthread_create(&reader, NULL, end_spinning, NULL);
+    puts("spinning");
+    fflush(stdout);
     while (!over)
         turn(faults);
     puts(wrong ? "wrong" : "right");

@@ -123,6 +123,33 @@ def check_traced(programs):
     check_end(process)
 
 
+def check_thread(programs):
+    """The number of a thread is refused, with that of its process."""
+    process = programs.start("spin")
+    thread = max(map(int, os.listdir(f"/proc/{process.pid}/task")))
+    done = subprocess.run([programs.djstap, "--runtime=process", "-x", str(thread), "-e", HITS], capture_output=True, text=True, timeout=1200,
+                          check=False)
+    check(done.returncode == 1 and f"{thread} is a thread of process {process.pid}" in done.stderr, f"messages: {done.stderr}")
+    check_end(process)
+
+
+def check_namespace(programs):
+    """Threads of a process that has other numbers itself, as in a container, keep their slots: no two of them use one."""
+    command = ["unshare", "-p", "-f"]
+    if shutil.which("unshare") is None or subprocess.run([*command, "true"], capture_output=True, check=False).returncode:
+        return  # only root can create a namespace
+    process = subprocess.Popen([*command, programs.path(), "crowd"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    check(process.stdout.readline() == "spinning\n", "the program does not spin")
+    inside = run.children_of(process)[0]
+    # Two turns of the threads that have slots: all others were hit, too.
+    script = 'global n probe process.function("sum") { if (++n == 3000) exit() } probe end { println(n >= 3000) }'
+    done = subprocess.run([programs.djstap, "--runtime=process", "-x", str(inside), "-e", script], capture_output=True, text=True, timeout=1200,
+                          check=False)
+    check(done.stdout == "1\n" and "hits were not handled: more than" in done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+    check(is_free(inside), "something is left in the program")
+    check_end(process)
+
+
 def check_other_files(programs):
     """A process that finds something else where djstap's memory would be, as in a container, is refused, and does not write there."""
     if os.geteuid():
