@@ -81,8 +81,12 @@ static bool take_locks(const struct djs_handler *handler, const struct djs_threa
 	/* What this thread has interrupted may hold the lock. */
 	if (djs_locks_take(handler, slot->active > 1))
 		return true;
-	if (slot->active <= 1 && wait_for_locks(handler))
-		return true;
+	if (slot->active <= 1) {
+		if (wait_for_locks(handler))
+			return true;
+		if (is_shut(handler)) /* the script has ended meanwhile */
+			return false;
+	}
 	cpu = &djs_cpu[slot->number];
 	if (slot->active > 1) {
 		cpu->skipped_busy++;
