@@ -42,6 +42,7 @@ static int make_registry_room(struct djs_registry *kind)
 		return 0;
 	kind->probes = kvcalloc(planned, sizeof(*kind->probes), GFP_KERNEL);
 	kind->batch = kvcalloc(planned, sizeof(*kind->batch), GFP_KERNEL);
+	kind->room = planned;
 	return kind->probes && kind->batch ? 0 : -ENOMEM;
 }
 
@@ -131,6 +132,11 @@ int djs_registry_attach(struct djs_registry *kind)
 			kind->check(run);
 		if (!kind->is_one(run) || djs_kprobe_refused(run) || comes_back(kind, run))
 			continue;
+		if (kind->count == kind->room) {
+			/* the probe from before its module was unloaded could not be removed */
+			djs_site_failed(run, -ENOSPC, "its former probe is still registered");
+			continue;
+		}
 		probe = &kind->probes[kind->count];
 		fill_registered(kind, probe, run);
 		run->data = probe;
@@ -215,5 +221,5 @@ void djs_registry_free(struct djs_registry *kind)
 	kvfree(kind->batch);
 	kind->probes = NULL;
 	kind->batch = NULL;
-	kind->count = 0;
+	kind->count = kind->room = 0;
 }

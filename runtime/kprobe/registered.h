@@ -39,7 +39,7 @@ struct djs_registry {
 
 	struct djs_registered *probes;
 	void **batch;
-	u32 count;
+	u32 count, room;		    /* of both arrays */
 	struct djs_misses forgotten_misses; /* of modules that were unloaded */
 };
 
