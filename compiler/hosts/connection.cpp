@@ -16,8 +16,8 @@ namespace djstap::hosts {
 namespace {
 
 constexpr size_t piece_bytes = 64 * 1024;
-// A line of the dialogue, and what a login may print before; the longest frame.
-constexpr size_t longest_line = 64 * 1024, longest_frame = 256 << 20;
+// The dialogue, with what a login may print before; djrun's exit status; the longest frame.
+constexpr size_t longest_dialogue = 256 * 1024, longest_line = 64 * 1024, longest_frame = 256 << 20;
 constexpr size_t most_error_lines = 20, longest_error_line = 500;
 constexpr int clock_rounds = 3;
 // What a connection says of its end comes with it.
@@ -227,7 +227,9 @@ void Connection::take_lines() {
         take_line(line);
     }
     received_.erase(0, std::min(begin, received_.size()));
-    if (received_.size() > longest_line)
+    // All of the dialogue: lines without end are no progress.
+    said_bytes_ += begin;
+    if (stage_ < Stage::Loading && std::max(received_.size(), said_bytes_) > longest_dialogue)
         give_up("it does not answer djstap's commands");
 }
 

@@ -191,6 +191,16 @@ TEST_F(FanOutTest, NamesGarbage) {
     }
 }
 
+TEST_F(FanOutTest, AHostThatGoesOnTalkingHoldsNobodyUp) {
+    record("web1");
+    hosts_.write("web2.login", "exec yes 'Welcome to this host!'");
+    open("web[1-2]");
+    load();
+    EXPECT_EQ(fan_out_->host(0).stage(), Stage::Loaded);
+    EXPECT_EQ(failure(1), "it does not answer djstap's commands");
+    finish();
+}
+
 TEST_F(FanOutTest, TellsWhatDjrunSaysWhenItFails) {
     record("web1");
     hosts_.write("web1.djrun", "echo 'djrun: this kernel does not fit' >&2; exit 1\n");
