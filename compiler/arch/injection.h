@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -55,6 +56,10 @@ size_t stub_room();
 bool has_stub_instructions();
 
 // ---- stopped threads
+
+// Returns whether a word of a stack is where a signal has interrupted the thread, as the kernel
+// saves it: a signal's handler returns there. What functions leave on a stack is not.
+bool is_interrupted_place(std::span<const uint64_t> stack, size_t word);
 
 // The instruction at which a thread stops when it executes it; and the one that enters the kernel.
 std::string_view stop_instruction();

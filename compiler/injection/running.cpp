@@ -131,8 +131,13 @@ bool Injection::is_used_by(pid_t thread, const MemoryMap& map) {
     };
     if (is_inside(registers->instruction_pointer()))
         return true;
+    // Handlers call nothing outside, but a signal may have interrupted one. Return addresses of
+    // stubs stay where functions leave a gap in their frames.
     const std::vector<uint64_t> stack = stack_of(*registers, map);
-    return std::any_of(stack.begin(), stack.end(), is_inside);
+    for (size_t i = 0; i < stack.size(); i++)
+        if (is_inside(stack[i]) && arch::is_interrupted_place(stack, i))
+            return true;
+    return false;
 }
 
 void Injection::unmap() {

@@ -51,6 +51,10 @@ Status StoppedRegisters::store(pid_t) const {
     return Done{};
 }
 
+bool is_interrupted_place(std::span<const uint64_t>, size_t) {
+    return false;
+}
+
 uint64_t StoppedRegisters::instruction_pointer() const {
     return words_[0];
 }

@@ -8,6 +8,7 @@
 // - leaderless: its first thread ends when there is a line; another one ends the process at the
 //   next line
 // - traced: a child traces it
+// - sleepy: it sleeps between calls of sum(), in a function that leaves most of its frame as it is
 // - crowd: 100 threads call sum() in turns; none calls it again before all others have
 #include <pthread.h>
 #include <signal.h>
@@ -43,6 +44,14 @@ static void open_page(int number, siginfo_t* details, void* context) {
     mprotect((char*)((unsigned long)at & ~(PAGE - 1ul)), PAGE, PROT_READ | PROT_WRITE);
 }
 
+static bool sleepy;
+
+__attribute__((noinline, noclone)) static void doze(void) {
+    char gap[4096];
+    __asm__ volatile("" : : "r"(gap) : "memory");
+    usleep(20000);
+}
+
 static void turn(bool faults) {
     for (int i = 0; i < PAGES; i++) {
         if (faults)
@@ -52,6 +61,8 @@ static void turn(bool faults) {
     }
     if (faults)
         mprotect(pages, PAGES * PAGE, PROT_NONE);
+    if (sleepy)
+        doze();
 }
 
 static void* spin(void* unused) {
@@ -125,6 +136,7 @@ int main(int argc, char** argv) {
         fflush(stdout);
         read_on(NULL);
     }
+    sleepy = !strcmp(way, "sleepy");
     if (!strcmp(way, "traced"))
         have_a_tracer();
     if (!strcmp(way, "leaderless")) {

@@ -91,6 +91,18 @@ def check_faults(programs):
     check_end(process)
 
 
+def check_sleepy(programs):
+    """What probes have left on the stack of a thread that sleeps is no use of them."""
+    process = programs.start("sleepy")
+    for point in ("sum", "sum.return"):
+        function, _, at = point.partition(".")
+        done = programs.attach(process, f"""global n probe process.function("{function}"){'.' + at if at else ''} {{ if (++n == 20) exit() }}
+            probe end {{ println(n >= 20) }}""")
+        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        check(is_free(process.pid), f"the probes of {point} are left in the program")
+    check_end(process)
+
+
 def check_leaderless(programs):
     """A process whose first thread has ended is freed of the probes."""
     process = programs.start("leaderless")

@@ -332,6 +332,16 @@ constexpr size_t word_of(size_t offset) {
 
 } // namespace
 
+// struct sigcontext: ip, flags, and the segments cs, gs, fs and ss, of which gs and fs are 0.
+bool is_interrupted_place(std::span<const uint64_t> stack, size_t word) {
+    constexpr uint64_t always_set = 2, all_flags = 0x3fffff, user_code = 0x33;
+    if (word + 2 >= stack.size())
+        return false;
+    const uint64_t flags = stack[word + 1], segments = stack[word + 2];
+    return (flags & always_set) && flags <= all_flags &&
+           (segments & 0x0000ffffffffffff) == user_code;
+}
+
 Result<StoppedRegisters> StoppedRegisters::of(pid_t thread) {
     StoppedRegisters out;
     static_assert(sizeof(user_regs_struct) <= sizeof out.words_);

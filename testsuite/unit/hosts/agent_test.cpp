@@ -29,7 +29,7 @@ TEST(Agent, ReadsWhatAHostTells) {
 }
 
 TEST(Agent, TakesNoPathAndNoCommandForARelease) {
-    HostFacts facts;
+    AgentFacts facts;
     EXPECT_TRUE(take_fact(facts, "release ../6.1; $(id)\x1b[31m"));
     EXPECT_TRUE(take_fact(facts, "machine x86_64\x1b[31m"));
     EXPECT_EQ(facts.release, "..?6.1????id???31m");
