@@ -77,6 +77,11 @@ Result<bool> Injection::move_threads() {
 }
 
 Status Injection::stop_where_possible() {
+    // djstap executes code of the memory that it shares with the program.
+    if (!program_.runs_as_this_user())
+        return Failure{"the program runs as another user, who could change what djstap executes",
+                       "run djstap as that user, or as root, without --runtime=process, use "
+                       "uprobes"};
     if (program_.is_confined())
         return Failure{"a filter of system calls (seccomp) confines the program",
                        "start it with -c, or as root, without --runtime=process, use uprobes"};

@@ -203,6 +203,14 @@ bool TracedProgram::is_confined() const {
     return !status || status->find("\nSeccomp:\t0\n") == std::string::npos;
 }
 
+bool TracedProgram::runs_as_this_user() const {
+    const std::string user = std::to_string(geteuid());
+    const auto status = read_file("/proc/" + std::to_string(pid_) + "/status");
+    // The real, effective and saved user, and that of files.
+    return status && status->find("\nUid:\t" + user + "\t" + user + "\t" + user + "\t" + user +
+                                  "\n") != std::string::npos;
+}
+
 bool TracedProgram::exists() const {
     std::error_code error;
     const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
@@ -224,9 +232,10 @@ Failure TracedProgram::cannot_stop(pid_t thread) const {
         failure.hint = "another process traces it";
     else if (scope && !scope->starts_with('0'))
         failure.hint = "kernel.yama.ptrace_scope is " + scope->substr(0, 1) +
-                       ": run djstap as root, or start the program with -c";
+                       ": start the program with -c, or as root, without --runtime=process, use "
+                       "uprobes";
     else
-        failure.hint = "only its user and root can do that";
+        failure.hint = "only its user can do that, with all of its rights";
     return failure;
 }
 

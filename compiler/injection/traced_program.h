@@ -50,6 +50,8 @@ class TracedProgram {
     void resume();
     // Whether a filter decides which system calls it may execute, and may end it otherwise.
     bool is_confined() const;
+    // Whether it has no rights of another user than this process's.
+    bool runs_as_this_user() const;
     // Another process lets the program that was started go on.
     void forget() { attached_ = was_started_ = false; }
 

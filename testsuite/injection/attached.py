@@ -162,6 +162,19 @@ def check_namespace(programs):
     check_end(process)
 
 
+def check_other_user(programs):
+    """A process of another user is refused: that user can write to what djstap would execute."""
+    if os.geteuid():
+        return  # only root can start one
+    os.chmod(programs.folder, 0o755)
+    process = subprocess.Popen([programs.path(), "spin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=65534)
+    check(process.stdout.readline() == "spinning\n", "the program does not spin")
+    done = programs.attach(process, HITS)
+    check(done.returncode == 1 and "runs as another user" in done.stderr and "WARNING" not in done.stderr, f"messages: {done.stderr}")
+    check(is_free(process.pid), "something is left in the program")
+    check_end(process)
+
+
 def check_other_files(programs):
     """A process that finds something else where djstap's memory would be, as in a container, is refused, and does not write there."""
     if os.geteuid():
