@@ -18,6 +18,10 @@ class Arena {
     Arena(Arena&& other) noexcept;
     Arena& operator=(Arena&&) = delete;
     ~Arena();
+    // Whether a process has mapped an arena there, that of whatever session.
+    static bool is_mapped_at(const Mapping& mapping) {
+        return mapping.path.starts_with("/memfd:djstap");
+    }
 
     int file() const { return file_.get(); }
     // Maps it in this process where neither this one nor the program has anything, within the reach

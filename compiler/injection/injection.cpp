@@ -211,6 +211,10 @@ Status Injection::patch() {
 }
 
 Status Injection::place() {
+    const auto map = MemoryMap::of(program_.threads().front());
+    if (map && std::any_of(map->all().begin(), map->all().end(), Arena::is_mapped_at))
+        return Failure{"another script probes the program",
+                       "its probes are withdrawn when it ends"};
     for (const pid_t thread : program_.threads()) {
         auto registers = arch::StoppedRegisters::of(thread);
         if (!registers)
@@ -240,7 +244,7 @@ Status Injection::release() {
         return stopped;
     auto placed = place();
     program_.resume();
-    if (!placed)
+    if (!placed && has_placed_)
         withdraw();
     return placed;
 }

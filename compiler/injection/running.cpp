@@ -107,7 +107,7 @@ bool Injection::restore() {
     const auto map = MemoryMap::of(program_.threads().front());
     const uint64_t base = arena_.whole().begin;
     if (!map || std::none_of(map->all().begin(), map->all().end(), [&](const Mapping& each) {
-            return each.range.begin == base && each.path.starts_with("/memfd:djstap");
+            return each.range.begin == base && Arena::is_mapped_at(each);
         }))
         return false;
     for (const auto& [at, stubs] : stubs_)

@@ -135,6 +135,18 @@ def check_traced(programs):
     check_end(process)
 
 
+def check_twice(programs):
+    """A process that another script probes is refused, and the other script goes on."""
+    process = programs.start("spin")
+    tracer = programs.attached(process)
+    done = programs.attach(process, HITS)
+    check(done.returncode == 1 and "another script probes the program" in done.stderr, f"messages: {done.stderr}")
+    check(not is_free(process.pid), "the probes of the first script are gone")
+    check_interrupted(tracer)
+    check(is_free(process.pid), "the probes are left in the program")
+    check_end(process)
+
+
 def check_thread(programs):
     """The number of a thread is refused, with that of its process."""
     process = programs.start("spin")
