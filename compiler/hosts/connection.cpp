@@ -86,6 +86,7 @@ void Connection::load(const std::string& parameters, Clock::time_point now) {
     heard_ = now;
     stage_ = Stage::Loading;
     received_.clear();
+    said_bytes_ = 0;
     send(std::string("use ") + (use_pushed_ ? "pushed" : facts_.has_own_djrun ? "own" : "found"));
     send("run " + parameters);
 }
@@ -326,8 +327,14 @@ void Connection::take_frames() {
         if (!frame || !*frame)
             return give_up("it sent a damaged snapshot");
         at += whole;
-        if (stage_ == Stage::Loading && std::holds_alternative<DescriptionFrame>(**frame))
-            stage_ = Stage::Loaded;
+        if (stage_ == Stage::Loading) {
+            // What djrun says of itself is short; frames without end are no progress.
+            said_bytes_ += whole;
+            if (std::holds_alternative<DescriptionFrame>(**frame))
+                stage_ = Stage::Loaded;
+            else if (said_bytes_ > longest_dialogue)
+                return give_up("it does not say what its script shows");
+        }
         take_(std::move(**frame));
     }
     received_.erase(0, at);

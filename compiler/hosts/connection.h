@@ -127,7 +127,7 @@ class Connection {
     size_t sent_ = 0;               // of the first piece
     std::deque<std::string> files_; // whose answers are missing
     std::string received_, error_text_, last_error_;
-    size_t said_bytes_ = 0; // lines of the dialogue
+    size_t said_bytes_ = 0; // lines of the dialogue, then frames before the description
     std::vector<std::string> error_lines_;
 };
 

@@ -201,6 +201,18 @@ TEST_F(FanOutTest, AHostThatGoesOnTalkingHoldsNobodyUp) {
     finish();
 }
 
+TEST_F(FanOutTest, AHostThatPrintsBeforeItIsLoadedHoldsNobodyUp) {
+    record("web1");
+    record("web2");
+    hosts_.write("printed", FakeHosts::bytes_of({PrintedFrame{1, std::string(1000, 'x')}}));
+    hosts_.write("web2.djrun", "while cat '" + hosts_.file("printed") + "'; do :; done\n");
+    open("web[1-2]");
+    load();
+    EXPECT_EQ(fan_out_->host(0).stage(), Stage::Loaded);
+    EXPECT_EQ(failure(1), "it does not say what its script shows");
+    finish();
+}
+
 TEST_F(FanOutTest, TellsWhatDjrunSaysWhenItFails) {
     record("web1");
     hosts_.write("web1.djrun", "echo 'djrun: this kernel does not fit' >&2; exit 1\n");
