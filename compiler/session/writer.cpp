@@ -12,6 +12,8 @@
 namespace djstap {
 
 void Writer::append(std::string_view bytes) {
+    if (bytes.empty()) // of memory that there may not be
+        return;
     std::memcpy(reserve(bytes.size()), bytes.data(), bytes.size());
     advance(bytes.size());
 }
