@@ -24,7 +24,7 @@ STEPS = (
     ('probe process("/bin/bash").function("main") { println(tid()) }', "calls, process, programs, uprobe"),
     ("probe timer.jiffies(1) { }", "timer"),
     ('probe kernel.function("vfs_read") { println(substr(execname(), 1, 2) =~ "a") }', "process, regex, text"),
-    ('probe kernel.function("vfs_read") { print_ubacktrace() }', "place, symbols, tasks, ustack"),
+    ('probe kernel.function("vfs_read") { print_ubacktrace() }', "place, returns, symbols, tasks, ustack"),
     ('probe kernel.trace("sched_switch") { println(pp()) }', "place, tracepoint"),
     ('probe perf.sw.cpu_clock { println(cpu()) }', "perf, process, programs, tasks"),
     ('probe procfs("x").read { $value = "1" }', "procfs"),
