@@ -11,24 +11,30 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
-import run  # noqa: E402
-from run import Failure, check, wait_until  # noqa: E402
+from harness import HERE, Runner, check, children_of, is_free, lacks_instructions, run_tests, state_of, wait_until  # noqa: E402
 
-SOURCE = os.path.join(run.HERE, "attached.c")
+SOURCE = os.path.join(HERE, "attached.c")
 ATTACHES = 6
 ONCE = """global n function once() { if (!n++) println("hit") }
 probe process.function("sum") { once() } probe end { println("end") }"""
+SPIN = """global n, m, w probe process.function("sum") { n++; if ($a != 1 || $b != 2) w++ }
+probe process.function("fact").return { m++; if ($return < $n) w++; if (n > 1000 && m > 100) exit() }
+probe end { println(n > 1000 && m > 100 ? "hits" : "no hits"); println(w) }"""
 HITS = 'global n probe process.function("sum") { if (++n == 1000) exit() } probe end { println(n >= 1000) }'
 
 
 class Programs:
-    def __init__(self, djstap, folder):
-        self.djstap, self.folder = djstap, folder
+    """The forms of attached.c, and processes of them."""
+
+    def __init__(self, djstap, folder, attaches):
+        self.djstap, self.folder, self.attaches = djstap, folder, attaches
+        self.runner = Runner(djstap, folder)
 
     def path(self, *options):
-        path = os.path.join(self.folder, "-".join(["program", *options]))
+        path = os.path.join(self.folder, "-".join(["attached", *options]))
         if not os.path.exists(path):
             subprocess.run(["cc", "-g", "-O2", "-pthread", *options, SOURCE, "-o", path], check=True)
         return path
@@ -61,10 +67,10 @@ def go_on(process):
     process.stdin.flush()
 
 
-def check_end(process):
+def check_end(process, expected="right\n"):
     go_on(process)
     out, _ = process.communicate(timeout=600)
-    check(process.returncode == 0 and out == "right\n", f"the program printed {out!r}, status {process.returncode}")
+    check(process.returncode == 0 and out == expected, f"the program printed {out!r}, status {process.returncode}")
 
 
 def check_interrupted(tracer):
@@ -73,13 +79,56 @@ def check_interrupted(tracer):
     check(out == "end\n" and tracer.returncode == 0 and not errors, f"it printed {out!r} {errors!r}")
 
 
-def is_free(pid):
-    """Whether nothing of djstap's is mapped, as any of its threads tells."""
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/maps") as file:
-            if "memfd:djstap" in file.read():
-                return False
-    return True
+def running(programs, actions):
+    """Starts program.cpp on its own; it has printed that it spins."""
+    process = subprocess.Popen([programs.runner.path("program"), *actions.split()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    check(process.stdout.readline() == "spinning\n", "the program does not spin")
+    return process
+
+
+def check_running_program(programs):
+    """A process that runs in the probed functions is probed, and goes on without probes."""
+    process = running(programs, "spin 8")
+    for _ in range(programs.attaches):
+        done = programs.attach(process, SPIN)
+        check(done.stdout == "hits\n0\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        check(is_free(process.pid), "something is left in the program")
+    check_end(process, "right\ndone\n")
+
+
+def check_end_of_running_program(programs):
+    """The session ends with the process."""
+    process = running(programs, "spin 2")
+    tracer = programs.attached(process)
+    check_end(process, "right\ndone\n")
+    out, errors = tracer.communicate(timeout=600)
+    check(out == "end\n" and tracer.returncode == 0 and not errors, f"it printed {out!r} {errors!r}")
+
+
+def check_killed_while_attached(programs):
+    """Whenever djstap is killed, a process that it probes goes on, and is freed of the probes."""
+    process = running(programs, "spin 4")
+    for turn in range(12):
+        tracer = subprocess.Popen(programs.command(process, 'global n probe process.function("{sum,fact}").return { n++ }'),
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if turn % 3 == 0:
+            wait_until(lambda: not is_free(process.pid) or tracer.poll() is not None, "it is not probed")
+        time.sleep(turn / 200)  # another moment each time
+        tracer.kill()
+        tracer.wait()
+        # The process that withdraws the probes holds the memory.
+        wait_until(lambda: is_free(process.pid), "the probes are left in the program")
+    check_end(process, "right\ndone\n")
+
+
+def check_refused_processes(programs):
+    """What cannot be attached to is said, with the reason."""
+    process = running(programs, "confine spin 1")
+    done = programs.attach(process, 'probe process.function("sum") { exit() }')
+    check(done.returncode == 1 and "seccomp" in done.stderr, f"messages: {done.stderr}")
+    check_end(process, "right\ndone\n")
+    done = programs.attach(process, 'probe process.function("sum") { exit() }')
+    check(done.returncode == 1 and str(process.pid) in done.stderr, f"messages: {done.stderr}")
 
 
 def check_faults(programs):
@@ -108,7 +157,7 @@ def check_leaderless(programs):
     process = programs.start("leaderless")
     tracer = programs.attached(process)
     go_on(process)
-    wait_until(lambda: run.state_of(process.pid) == "Z", "its first thread does not end")
+    wait_until(lambda: state_of(process.pid) == "Z", "its first thread does not end")
     check_interrupted(tracer)
     check(is_free(process.pid), "the probes are left in the program")
     check_end(process)
@@ -118,7 +167,7 @@ def check_without_keeper(programs):
     """djstap withdraws the probes itself if the process that does it was killed."""
     process = programs.start("spin")
     tracer = programs.attached(process)
-    keepers = run.children_of(tracer)
+    keepers = children_of(tracer)
     check(len(keepers) == 1, f"djstap has the children {keepers}")
     os.kill(keepers[0], signal.SIGKILL)
     check_interrupted(tracer)
@@ -164,7 +213,7 @@ def check_namespace(programs):
         return  # only root can create a namespace
     process = subprocess.Popen([*command, programs.path(), "crowd"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     check(process.stdout.readline() == "spinning\n", "the program does not spin")
-    inside = run.children_of(process)[0]
+    inside = children_of(process)[0]
     # Two turns of the threads that have slots: all others were hit, too.
     script = 'global n probe process.function("sum") { if (++n == 3000) exit() } probe end { println(n >= 3000) }'
     done = subprocess.run([programs.djstap, "--runtime=process", "-x", str(inside), "-e", script], capture_output=True, text=True, timeout=1200,
@@ -216,25 +265,17 @@ def check_other_files(programs):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--djstap", required=True)
+    parser.add_argument("--attaches", type=int, default=5, help="how often djstap attaches to a program under load")
     parser.add_argument("checks", nargs="*")
     options = parser.parse_args()
-    failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        programs = Programs(os.path.abspath(options.djstap), folder)
-        probe = subprocess.run([programs.djstap, "--runtime=process", "-c", "true", "-e", "probe begin { }"], capture_output=True, text=True, check=False)
-        if run.NO_FSGSBASE in probe.stderr:
-            print("skipped: " + probe.stderr)
+        programs = Programs(os.path.abspath(options.djstap), folder, options.attaches)
+        if reason := lacks_instructions(programs.djstap):
+            print("skipped: " + reason)
             return 77
-        for name, each in [(name[6:], each) for name, each in globals().items() if name.startswith("check_") and each.__doc__]:
-            if options.checks and name not in options.checks:
-                continue
-            try:
-                each(programs)
-                print(f"ok      {name}", flush=True)
-            except Failure as failure:
-                failed += 1
-                print(f"FAILED  {name}: {failure}", flush=True)
-    return 1 if failed else 0
+        tests = [(name[len("check_"):], lambda each=each: each(programs)) for name, each in globals().items()
+                 if name.startswith("check_") and each.__doc__]
+        return run_tests(tests, options.checks)
 
 
 if __name__ == "__main__":

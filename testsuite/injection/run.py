@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs scripts inside a program (--runtime=process), on this machine, without a guest.
+"""Runs scripts inside the program of -c (--runtime=process), on this machine, without a guest.
 
     run.py --djstap build/release/bin/djstap [CASE...]
 
@@ -16,15 +16,8 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-FORMS = {
-    "program": ["-g", "-O2", "-rdynamic"],
-    "plain": ["-g", "-O0"],
-    "bare": ["-O2"],
-    "fixed": ["-g", "-O2", "-no-pie"],
-    "static": ["-g", "-O2", "-static"],
-}
-NO_FSGSBASE = "FSGSBASE"
+sys.dont_write_bytecode = True
+from harness import HERE, Runner, check, children_of, lacks_instructions, run_tests, state_of  # noqa: E402
 
 COUNT = 'global n probe process.function("sum") { n++ } probe end { printf("%d hits\\n", n) }'
 ARGUMENTS = """probe process.function("many") { printf("%d %d %d %d %d\\n", $a, $b, $f, $g, $i) }"""
@@ -144,35 +137,6 @@ REFUSED = [
 ]
 
 
-class Failure(Exception):
-    pass
-
-
-def check(condition, text):
-    if not condition:
-        raise Failure(text)
-
-
-class Runner:
-    def __init__(self, djstap, folder, attaches):
-        self.djstap, self.folder, self.attaches = djstap, folder, attaches
-
-    def path(self, form):
-        folder = os.path.join(self.folder, form)
-        path = os.path.join(folder, "program")
-        if not os.path.exists(path):
-            os.makedirs(folder)
-            subprocess.run(["c++", "-pthread", *FORMS[form], os.path.join(HERE, "program.cpp"), "-o", path], check=True)
-        return path
-
-    def command(self, options, script):
-        return [self.djstap, "--runtime=process", *options, "-e", script]
-
-    def run(self, form, arguments, script, options=()):
-        command = self.command(["-c", f"{self.path(form)} {arguments}", *options], script)
-        return subprocess.run(command, capture_output=True, text=True, timeout=1200)
-
-
 def run_case(runner, form, arguments, script, expected):
     done = runner.run(form, arguments, script)
     check(done.returncode == 0, f"status {done.returncode}: {done.stderr}")
@@ -288,79 +252,6 @@ def killed_djstap(runner):
     check(rest.splitlines()[-3:] == ["go on", "caught 2", "done"], f"the program printed {rest[-200:]!r}")
 
 
-def is_free(pid):
-    """Whether nothing of djstap's is mapped in the process."""
-    with open(f"/proc/{pid}/maps") as file:
-        return "memfd:djstap" not in file.read()
-
-
-def wait_until(condition, text):
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.02)
-    raise Failure(text)
-
-
-def running(runner, actions, form="program"):
-    """Starts the program on its own; it has printed that it spins."""
-    process = subprocess.Popen([runner.path(form), *actions.split()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    check(process.stdout.readline() == "spinning\n", "the program does not spin")
-    return process
-
-
-def ended_program(process, expected):
-    out, _ = process.communicate("go on\n", timeout=600)
-    check(process.returncode == 0 and out == expected, f"the program printed {out!r}, status {process.returncode}")
-
-
-def attach(runner, process, script, *options):
-    return subprocess.run(runner.command(["-x", str(process.pid), *options], script), capture_output=True, text=True, timeout=1200)
-
-
-SPIN = """global n, m, w probe process.function("sum") { n++; if ($a != 1 || $b != 2) w++ }
-probe process.function("fact").return { m++; if ($return < $n) w++; if (n > 1000 && m > 100) exit() }
-probe end { println(n > 1000 && m > 100 ? "hits" : "no hits"); println(w) }"""
-
-
-def running_program(runner):
-    """A process that runs in the probed functions is probed, and goes on without probes."""
-    process = running(runner, "spin 8")
-    for _ in range(runner.attaches):
-        done = attach(runner, process, SPIN)
-        check(done.stdout == "hits\n0\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
-        check(is_free(process.pid), "something is left in the program")
-    ended_program(process, "right\ndone\n")
-
-
-def end_of_running_program(runner):
-    """The session ends with the process."""
-    process = running(runner, "spin 2")
-    tracer = subprocess.Popen(runner.command(["-x", str(process.pid)], 'probe process.function("sum") { once() } '
-                                             'global n function once() { if (!n++) println("hit") } probe end { println("end") }'),
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    check(tracer.stdout.readline() == "hit\n", "there is no hit")
-    ended_program(process, "right\ndone\n")
-    out, errors = tracer.communicate(timeout=600)
-    check(out == "end\n" and tracer.returncode == 0 and not errors, f"it printed {out!r} {errors!r}")
-
-
-def killed_while_attached(runner):
-    """Whenever djstap is killed, a process that it probes goes on, and is freed of the probes."""
-    process = running(runner, "spin 4")
-    for turn in range(12):
-        tracer = subprocess.Popen(runner.command(["-x", str(process.pid)], 'global n probe process.function("{sum,fact}").return { n++ }'),
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        if turn % 3 == 0:
-            wait_until(lambda: not is_free(process.pid) or tracer.poll() is not None, "it is not probed")
-        time.sleep(turn / 200)  # another moment each time
-        tracer.kill()
-        tracer.wait()
-        # The process that withdraws the probes holds the memory.
-        wait_until(lambda: is_free(process.pid), "the probes are left in the program")
-    ended_program(process, "right\ndone\n")
-
-
 def freed_at_the_end(runner):
     """A program that goes on after the script has its own code again."""
     command = runner.command(["-c", f"{runner.path('program')} sum 2 spin 4 sum 3 fact 4 throw 2 trace"],
@@ -373,16 +264,6 @@ def freed_at_the_end(runner):
     process.stdin.close()
     rest = process.stdout.read()
     check(rest.splitlines()[-4:-1][:1] != [] and rest.endswith("done\n") and "right\n24\ncaught 2\n" in rest, f"it printed {rest!r}")
-
-
-def refused_processes(runner):
-    """What cannot be attached to is said, with the reason."""
-    process = running(runner, "confine spin 1")
-    done = attach(runner, process, 'probe process.function("sum") { exit() }')
-    check(done.returncode == 1 and "seccomp" in done.stderr, f"messages: {done.stderr}")
-    ended_program(process, "right\ndone\n")
-    done = attach(runner, process, 'probe process.function("sum") { exit() }')
-    check(done.returncode == 1 and str(process.pid) in done.stderr, f"messages: {done.stderr}")
 
 
 def killed_before(runner):
@@ -410,22 +291,6 @@ def alone(runner):
     command = runner.command(["-c", program], 'global n probe process.function("f") { n++ } probe end { println(n) }')
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     check(sorted(done.stdout.split()) == ["0", "done"], f"it printed {done.stdout!r} {done.stderr!r}")
-
-
-def children_of(process):
-    try:
-        with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
-            return [int(word) for word in file.read().split()]
-    except OSError:
-        return []
-
-
-def state_of(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return "gone"
 
 
 def signals_at_start(runner):
@@ -534,37 +399,24 @@ RETURN_HITS = [
     ("n++ at a return", 160, "n++"),
     ("a value from the entry at a return", 800, "v += $a"),
 ]
-CHECKS = [instructions, listings, unsafe_entries, unsafe_returns, loops_at_entries, traces, interrupted, interrupted_in_locks, killed_program, killed_djstap, killed_before, running_program,
-          end_of_running_program, killed_while_attached, freed_at_the_end, refused_processes, neighbours, everything,
-          crowd, alone, signals_at_start, killed_at_start, limited]
+CHECKS = [instructions, listings, unsafe_entries, unsafe_returns, loops_at_entries, traces, interrupted, interrupted_in_locks, killed_program,
+          killed_djstap, killed_before, freed_at_the_end, neighbours, everything, crowd, alone, signals_at_start, killed_at_start, limited]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--djstap", required=True)
-    parser.add_argument("--attaches", type=int, default=5, help="how often djstap attaches to a program under load")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
-    failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(os.path.abspath(options.djstap), folder, options.attaches)
-        probe = runner.run("program", "sum 1", COUNT)
-        if NO_FSGSBASE in probe.stderr:
-            print("skipped: " + probe.stderr)
+        runner = Runner(os.path.abspath(options.djstap), folder)
+        if reason := lacks_instructions(runner.djstap):
+            print("skipped: " + reason)
             return 77
         tests = [(name, lambda each=each: run_case(runner, *each)) for name, *each in CASES]
         tests += [("refused: " + name, lambda each=each: run_refused(runner, *each)) for name, *each in REFUSED]
         tests += [(function.__name__, lambda function=function: function(runner)) for function in CHECKS]
-        for name, test in tests:
-            if options.cases and name not in options.cases:
-                continue
-            try:
-                test()
-                print(f"ok      {name}", flush=True)
-            except Failure as failure:
-                failed += 1
-                print(f"FAILED  {name}: {failure}", flush=True)
-    return 1 if failed else 0
+        return run_tests(tests, options.cases)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tests of --runtime=process have in common: the programs, what can be seen of a process, and how tests are run."""
+import os
+import subprocess
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FORMS = {
+    "program": ["-g", "-O2", "-rdynamic"],
+    "plain": ["-g", "-O0"],
+    "bare": ["-O2"],
+    "fixed": ["-g", "-O2", "-no-pie"],
+    "static": ["-g", "-O2", "-static"],
+}
+NO_FSGSBASE = "FSGSBASE"
+
+
+class Failure(Exception):
+    pass
+
+
+def check(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+class Runner:
+    """Runs scripts in the forms of program.cpp."""
+
+    def __init__(self, djstap, folder):
+        self.djstap, self.folder = djstap, folder
+
+    def path(self, form):
+        folder = os.path.join(self.folder, form)
+        path = os.path.join(folder, "program")
+        if not os.path.exists(path):
+            os.makedirs(folder)
+            subprocess.run(["c++", "-pthread", *FORMS[form], os.path.join(HERE, "program.cpp"), "-o", path], check=True)
+        return path
+
+    def command(self, options, script):
+        return [self.djstap, "--runtime=process", *options, "-e", script]
+
+    def run(self, form, arguments, script, options=()):
+        command = self.command(["-c", f"{self.path(form)} {arguments}", *options], script)
+        return subprocess.run(command, capture_output=True, text=True, timeout=1200)
+
+
+def wait_until(condition, text):
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.02)
+    raise Failure(text)
+
+
+def is_free(pid):
+    """Whether nothing of djstap's is mapped in the process, as any of its threads tells."""
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/maps") as file:
+            if "memfd:djstap" in file.read():
+                return False
+    return True
+
+
+def children_of(process):
+    try:
+        with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def state_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "gone"
+
+
+def lacks_instructions(djstap):
+    """Returns why programs cannot be probed on this machine; None if they can."""
+    done = subprocess.run([djstap, "--runtime=process", "-c", "true", "-e", "probe begin { }"], capture_output=True, text=True, check=False)
+    return done.stderr if NO_FSGSBASE in done.stderr else None
+
+
+def run_tests(tests, selected):
+    """Runs those of [(name, function)] that are selected, or all if none is; returns the exit status."""
+    failed = 0
+    for name, test in tests:
+        if selected and name not in selected:
+            continue
+        try:
+            test()
+            print(f"ok      {name}", flush=True)
+        except Failure as failure:
+            failed += 1
+            print(f"FAILED  {name}: {failure}", flush=True)
+    return 1 if failed else 0
