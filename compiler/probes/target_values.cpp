@@ -12,60 +12,7 @@ AccessBuilder access_builder(const DebugInfo& info, const VariableScope& scope) 
     return {info, scope.number_of};
 }
 
-VariableScope make_scope(const DebugInfo* info, const Candidate& candidate) {
-    VariableScope scope;
-    scope.info = info;
-    scope.function = candidate.function.get();
-    scope.is_return = candidate.kind == HandlerKind::Return;
-    if (!scope.function || !info)
-        return scope;
-    const bool is_tracepoint = candidate.site.mechanism == Mechanism::Tracepoint;
-    if (const auto* marker = std::get_if<MarkerFormat>(&candidate.payload))
-        scope.marker_format = marker->format;
-    scope.mark = candidate.mark;
-    scope.tracepoint = candidate.stub;
-    const char* what = is_tracepoint         ? "tracepoint"
-                       : scope.mark          ? "mark"
-                       : scope.marker_format ? "marker"
-                                             : "function";
-    scope.where = candidate.site.mechanism == Mechanism::Process
-                      ? candidate.site.point
-                      : std::string(what) + " '" + scope.function->name + "'";
-    if (is_tracepoint || scope.marker_format)
-        scope.tracepoint = scope.function->name;
-    if (candidate.scope != 0) {
-        StatementAddress inlined;
-        inlined.address = candidate.scope_address;
-        inlined.scope = candidate.scope;
-        scope.variables = info->variables_of_inlined(inlined);
-    } else if (candidate.scope_address != 0)
-        scope.variables = info->variables_at(candidate.scope_address);
-    else
-        scope.variables = scope.function->parameters;
-    return scope;
-}
-
 namespace {
-
-const Variable* find_variable(const VariableScope& scope, std::string_view name) {
-    // The innermost of several variables of one name is listed last.
-    for (auto it = scope.variables.rbegin(); it != scope.variables.rend(); ++it)
-        if (it->name == name)
-            return &*it;
-    // $arg1 … by position; at a static probe those are its own
-    if (!scope.mark && name.size() > 3 && name.substr(0, 3) == "arg" &&
-        std::all_of(name.begin() + 3, name.end(),
-                    [](char c) { return std::isdigit(static_cast<unsigned char>(c)); })) {
-        size_t number = std::strtoul(std::string(name.substr(3)).c_str(), nullptr, 10);
-        std::vector<const Variable*> parameters;
-        for (const Variable& variable : scope.variables)
-            if (variable.is_parameter)
-                parameters.push_back(&variable);
-        if (number >= 1 && number <= parameters.size())
-            return parameters[number - 1];
-    }
-    return nullptr;
-}
 
 // Returns N of "$argN"; 0 for other names.
 size_t argument_number(std::string_view name) {
@@ -76,51 +23,6 @@ size_t argument_number(std::string_view name) {
         name.find_first_not_of("0123456789", prefix.size()) != std::string_view::npos)
         return 0;
     return std::strtoul(std::string(name.substr(prefix.size())).c_str(), nullptr, 10);
-}
-
-// Returns "available variables: $a, $b"; empty if there are none.
-std::string available_variables(const std::vector<std::string>& names) {
-    std::string hint;
-    constexpr size_t most = 16;
-    for (size_t i = 0; i < names.size() && i < most; i++)
-        hint += (i ? ", " : "available variables: ") + names[i];
-    return hint;
-}
-
-// For a variable that is not available: those that are.
-AccessError with_available(AccessError error, const VariableScope& scope) {
-    std::vector<std::string> names;
-    for (const Variable& variable : scope.variables)
-        if (variable.location.kind != LocationKind::None)
-            names.push_back("$" + variable.name);
-    if (error.kind == DiagnosticKind::TargetNotAvailable && error.hint.empty())
-        error.hint = available_variables(names);
-    return error;
-}
-
-AccessError unknown_variable(const program::TargetValue& value, const VariableScope& scope) {
-    AccessError error{
-        DiagnosticKind::UnknownTargetVariable, value.range, value.name, scope.where, {}, {}};
-    std::vector<std::string> names;
-    for (size_t i = 0; scope.mark && i < scope.mark->arguments.size(); i++)
-        names.push_back("$arg" + std::to_string(i + 1));
-    for (const Variable& variable : scope.variables)
-        names.push_back("$" + variable.name);
-    if (scope.is_return)
-        names.emplace_back("$return");
-    if (scope.marker_format)
-        names.insert(names.end(), {"$name", "$format"});
-    if (value.name == "$return" && !scope.is_return && scope.tracepoint.empty())
-        error.hint = "it is available when the function returns: add .return to the probe point";
-    if (error.hint.empty())
-        error.hint = did_you_mean(value.name, names);
-    if (error.hint.empty() && scope.function)
-        error.hint = scope.function->parameters_hint;
-    if (error.hint.empty() && names.empty())
-        error.hint = "no variables are available there";
-    if (error.hint.empty())
-        error.hint = available_variables(names);
-    return error;
 }
 
 // For messages: "the kernel", "module 'ext4'".
@@ -395,6 +297,21 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
 
 } // namespace
 
+// Leads the builder to the value, without reading it.
+static std::optional<AccessError> reach(AccessBuilder& builder, const program::TargetValue& value,
+                                        const VariableScope& scope) {
+    if (auto error = begin(builder, value, scope))
+        return error;
+    for (const program::TargetComponent& component : value.components) {
+        const bool good = component.kind == program::TargetComponent::Kind::Member
+                              ? builder.member(component.member, component.range)
+                              : builder.index(component.index.get(), component.range);
+        if (!good)
+            return builder.error();
+    }
+    return std::nullopt;
+}
+
 // A structure where a number is required: & must be used for its address.
 static bool is_whole_structure(const program::TargetValue& value, const AccessBuilder& builder) {
     using Base = program::TargetValue::Base;
@@ -443,15 +360,8 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
     if (value.pretty > 0)
         return pretty_value(value, scope);
     AccessBuilder builder = access_builder(info_of(value, scope), scope);
-    if (auto error = begin(builder, value, scope))
+    if (auto error = reach(builder, value, scope))
         return *error;
-    for (const program::TargetComponent& component : value.components) {
-        bool good = component.kind == program::TargetComponent::Kind::Member
-                        ? builder.member(component.member, component.range)
-                        : builder.index(component.index.get(), component.range);
-        if (!good)
-            return builder.error();
-    }
     if (is_whole_structure(value, builder))
         return AccessError{DiagnosticKind::AggregateValue,
                            value.range,
@@ -469,32 +379,11 @@ AccessResult resolve_value(const program::TargetValue& value, const VariableScop
 
 AccessResult pretty_value(const program::TargetValue& value, const VariableScope& scope) {
     AccessBuilder builder = access_builder(info_of(value, scope), scope);
-    if (auto error = begin(builder, value, scope))
+    if (auto error = reach(builder, value, scope))
         return *error;
-    for (const program::TargetComponent& component : value.components) {
-        bool good = component.kind == program::TargetComponent::Kind::Member
-                        ? builder.member(component.member, component.range)
-                        : builder.index(component.index.get(), component.range);
-        if (!good)
-            return builder.error();
-    }
     TargetAccess out;
     out.is_text = true;
     append_pretty(out, builder, info_of(value, scope), value.pretty, value.range);
-    return out;
-}
-
-std::vector<std::string> describe_variables(const VariableScope& scope) {
-    std::vector<std::string> out;
-    if (scope.is_return && scope.function && scope.function->return_type &&
-        *scope.function->return_type != 0)
-        out.push_back("$return:" + scope.info->type_name(*scope.function->return_type));
-    for (size_t i = 0; scope.mark && i < scope.mark->arguments.size(); i++)
-        if (scope.mark->arguments[i].location.kind != LocationKind::None)
-            out.push_back("$arg" + std::to_string(i + 1) + ":long");
-    for (const Variable& variable : scope.variables)
-        if (variable.location.kind != LocationKind::None)
-            out.push_back("$" + variable.name + ":" + scope.info->type_name(variable.type));
     return out;
 }
 

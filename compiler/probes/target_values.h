@@ -39,6 +39,11 @@ struct VariableScope {
 // Returns a builder with the types of `info`, for values at this place.
 AccessBuilder access_builder(const DebugInfo& info, const VariableScope& scope);
 VariableScope make_scope(const DebugInfo* info, const Candidate& candidate);
+// Returns the variable of this name, or the parameter that "argN" counts; null if there is none.
+const Variable* find_variable(const VariableScope& scope, std::string_view name);
+AccessError unknown_variable(const program::TargetValue& value, const VariableScope& scope);
+// Adds to the error of a variable that is not available those that are.
+AccessError with_available(AccessError error, const VariableScope& scope);
 
 using AccessResult = std::variant<TargetAccess, AccessError>;
 AccessResult resolve_value(const program::TargetValue& value, const VariableScope& scope);
