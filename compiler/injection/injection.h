@@ -47,7 +47,7 @@ class Injection {
     // Of a program that runs: running.cpp.
     Status stop_where_possible();
     Result<bool> move_threads();
-    bool restore();
+    bool restore(const MemoryMap& map);
     bool is_used_by(pid_t thread, const MemoryMap& map);
     void unmap();
     std::vector<uint64_t> stack_of(const arch::StoppedRegisters& registers, const MemoryMap& map);

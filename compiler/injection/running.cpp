@@ -103,10 +103,9 @@ Status Injection::stop_where_possible() {
 }
 
 // Returns whether it is the program in which something was placed.
-bool Injection::restore() {
-    const auto map = MemoryMap::of(program_.threads().front());
+bool Injection::restore(const MemoryMap& map) {
     const uint64_t base = arena_.whole().begin;
-    if (!map || std::none_of(map->all().begin(), map->all().end(), [&](const Mapping& each) {
+    if (std::none_of(map.all().begin(), map.all().end(), [&](const Mapping& each) {
             return each.range.begin == base && Arena::is_mapped_at(each);
         }))
         return false;
@@ -158,19 +157,14 @@ bool Injection::withdraw() {
     for (int i = 0; i < attempts; i++) {
         if (!program_.stop())
             return i > 0 || !program_.exists();
-        if (!restore()) {
-            program_.resume();
-            return true;
-        }
         const std::vector<pid_t> threads = program_.threads();
         const auto map = MemoryMap::of(threads.front()); // the process's first thread may be gone
-        if (program_.is_confined()) {
+        if (!map || !restore(*map) || program_.is_confined()) {
             program_.resume();
             return true;
         }
-        const bool is_used = !map || std::any_of(threads.begin(), threads.end(), [&](pid_t thread) {
-            return is_used_by(thread, *map);
-        });
+        const bool is_used = std::any_of(threads.begin(), threads.end(),
+                                         [&](pid_t thread) { return is_used_by(thread, *map); });
         if (!is_used)
             unmap();
         program_.resume();

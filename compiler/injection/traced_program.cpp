@@ -45,17 +45,26 @@ bool is_interruption(int status) {
     return status >> 16 == PTRACE_EVENT_STOP;
 }
 
-// Returns the last number of such a line of /proc/PID/status.
-Result<pid_t> number_in_status(pid_t pid, std::string_view name) {
+// Returns the text of such a line of /proc/PID/status, with tabs between its numbers.
+Result<std::string> field_of_status(pid_t pid, std::string_view name) {
     const std::string file = "/proc/" + std::to_string(pid) + "/status";
     const auto status = read_file(file);
     if (!status)
         return status.failure();
-    const size_t line = status->find("\n" + std::string(name) + ":\t");
+    const std::string head = "\n" + std::string(name) + ":\t";
+    const size_t line = status->find(head);
     const size_t end = line == std::string::npos ? line : status->find('\n', line + 1);
     if (end == std::string::npos)
         return Failure{file + " has no " + std::string(name), ""};
-    return atoi(status->c_str() + status->rfind('\t', end) + 1);
+    return status->substr(line + head.size(), end - line - head.size());
+}
+
+// Returns the last number of such a line.
+Result<pid_t> number_in_status(pid_t pid, std::string_view name) {
+    const auto field = field_of_status(pid, name);
+    if (!field)
+        return field.failure();
+    return atoi(field->c_str() + field->rfind('\t') + 1);
 }
 
 constexpr uint64_t all_but_traps = ~(uint64_t{1} << (SIGTRAP - 1));
@@ -198,17 +207,15 @@ pid_t TracedProgram::own_pid() const {
 }
 
 bool TracedProgram::is_confined() const {
-    const std::string file = "/proc/" + std::to_string(pid_) + "/status";
-    const auto status = read_file(file);
-    return !status || status->find("\nSeccomp:\t0\n") == std::string::npos;
+    const auto mode = field_of_status(pid_, "Seccomp");
+    return !mode || *mode != "0";
 }
 
 bool TracedProgram::runs_as_this_user() const {
     const std::string user = std::to_string(geteuid());
-    const auto status = read_file("/proc/" + std::to_string(pid_) + "/status");
     // The real, effective and saved user, and that of files.
-    return status && status->find("\nUid:\t" + user + "\t" + user + "\t" + user + "\t" + user +
-                                  "\n") != std::string::npos;
+    const auto users = field_of_status(pid_, "Uid");
+    return users && *users == user + "\t" + user + "\t" + user + "\t" + user;
 }
 
 bool TracedProgram::exists() const {
@@ -224,11 +231,9 @@ Failure TracedProgram::cannot_stop(pid_t thread) const {
     Failure failure = failed("process " + std::to_string(pid_) + " cannot be stopped");
     if (errno != EPERM && errno != EACCES)
         return failure;
-    const std::string of_thread = "/proc/" + std::to_string(thread) + "/status";
-    const auto status = read_file(of_thread);
-    const size_t tracer = status ? status->find("TracerPid:\t") : std::string::npos;
+    const auto tracer = field_of_status(thread, "TracerPid");
     const auto scope = read_file("/proc/sys/kernel/yama/ptrace_scope");
-    if (tracer != std::string::npos && status->compare(tracer + 11, 2, "0\n") != 0)
+    if (tracer && *tracer != "0")
         failure.hint = "another process traces it";
     else if (scope && !scope->starts_with('0'))
         failure.hint = "kernel.yama.ptrace_scope is " + scope->substr(0, 1) +
