@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <utility>
 
 namespace djstap::driver {
@@ -82,11 +81,7 @@ void ControllerPart::replace_others(const fleet::Merge& merge) {
 bool ControllerPart::run_timers(const fleet::Merge& merge) {
     if (!merged_ || is_over_)
         return false;
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    constexpr uint64_t second_ns = 1'000'000'000;
-    const bool is_due = merged_->next_timer() <= second_ns * static_cast<uint64_t>(now.tv_sec) +
-                                                     static_cast<uint64_t>(now.tv_nsec);
+    const bool is_due = merged_->is_due();
     if (is_due) {
         replace_others(merge);
         merged_->turn();

@@ -57,7 +57,7 @@ class LinkedMerge : public MergedScript {
     Status load(const std::string& object, uint64_t ring_bytes,
                 const std::vector<std::unique_ptr<program::Global>>& globals);
     void begin() override { session_->begin(); }
-    uint64_t next_timer() const override { return session_->next_timer(); }
+    bool is_due() const override { return session_->is_due(); }
     void turn() override { session_->turn(); }
     bool exit_requested() const override { return session_->exit_requested(); }
     SessionOutcome finish() override {

@@ -26,8 +26,8 @@ class MergedScript {
 
     // Runs the begin probes.
     virtual void begin() = 0;
-    // Returns the time of the next timer by CLOCK_MONOTONIC, in nanoseconds; UINT64_MAX: none.
-    virtual uint64_t next_timer() const = 0;
+    // Whether a timer is due.
+    virtual bool is_due() const = 0;
     // Runs the timers that are due.
     virtual void turn() = 0;
     // Whether it has called exit(), or has had too many errors.

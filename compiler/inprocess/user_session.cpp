@@ -125,6 +125,10 @@ void UserSession::begin() {
     output_.flush(); // before the command's output
 }
 
+bool UserSession::is_due() const {
+    return parts_.runtime.next_timer() <= now_ns();
+}
+
 void UserSession::turn() {
     parts_.runtime.run_due(now_ns());
     take_records(!others_write_);

@@ -49,8 +49,8 @@ class UserSession {
     void begin();
     // Runs the timers that are due, and prints.
     void turn();
-    // Returns the time of the next timer by CLOCK_MONOTONIC.
-    uint64_t next_timer() const { return parts_.runtime.next_timer(); }
+    // Whether a timer is due.
+    bool is_due() const;
     bool exit_requested() const { return parts_.runtime.exit_requested() != 0; }
     // Runs the end probes, and prints what is left.
     SessionOutcome finish();
