@@ -6,6 +6,7 @@
 #include "driver/passes.h"
 #include "fleet/merge.h"
 #include "hosts/fan_out.h"
+#include "hosts/plain_text.h"
 #include "hosts/printed_order.h"
 #include "session/signals.h"
 #include "session/writer.h"
@@ -50,11 +51,6 @@ void allow_many_files() {
 // "djstap: web1: TEXT" on standard error.
 void tell(const std::string& host, const std::string& text) {
     show_progress(host + ": " + text);
-}
-
-// What would control the terminal, other than the layout of a text.
-bool is_control(char c) {
-    return (c >= 0 && c < ' ' && c != '\t' && c != '\n') || c == '\x7f';
 }
 
 std::string milliseconds(int64_t ns) {
@@ -132,7 +128,7 @@ void HostsRun::take(size_t host, SnapshotFrame frame) {
             part_.add_taken(names_[host], *globals);
     } else if (auto* message = std::get_if<MessageFrame>(&frame)) {
         for (std::string* text : {&message->text, &message->place})
-            std::ranges::replace_if(*text, is_control, '?');
+            std::ranges::replace_if(*text, hosts::controls_terminal, '?');
         if (message->is_error || options_.warnings)
             tell(name(host), (message->is_error ? "error: " : "warning: ") + message->text +
                                  (message->place.empty() ? "" : " near " + message->place));
@@ -281,8 +277,7 @@ void HostsRun::print(size_t host, const std::string& text) {
 }
 
 void HostsRun::print_in_order() {
-    order_.pass(Clock::now(),
-                [this](size_t host, int64_t, const std::string& text) { print(host, text); });
+    order_.pass(Clock::now(), [this](size_t host, const std::string& text) { print(host, text); });
 }
 
 // Loads the module everywhere, starts it when all have it, and reads until it ends.
@@ -334,7 +329,7 @@ void HostsRun::run_all() {
 
 // Prints what is left, and what is missing. Returns whether nothing is.
 bool HostsRun::finish() {
-    order_.pass_all([this](size_t host, int64_t, const std::string& text) { print(host, text); });
+    order_.pass_all([this](size_t host, const std::string& text) { print(host, text); });
     const bool all_right = part_.finish(merge_);
     const auto& unread = part_.unread_by_host();
     auto globals = merge_.globals();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hosts/connection.h"
 
+#include "hosts/plain_text.h"
 #include "system/file.h"
 #include "system/number.h"
 
@@ -27,11 +28,6 @@ int64_t realtime_ns() {
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
     return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
-// Nothing that a host says controls the terminal.
-char shown(char c) {
-    return (c >= 0 && c < ' ' && c != '\t') || c == '\x7f' ? '?' : c;
 }
 
 void make_nonblocking(const FileDescriptor& fd) {
@@ -169,7 +165,7 @@ void Connection::read_errors() {
             }
             error_text_.clear();
         } else if (c != '\r' && error_text_.size() < longest_error_line) {
-            error_text_ += shown(c);
+            error_text_ += controls_terminal(c) ? '?' : c;
         }
     }
 }
@@ -224,7 +220,7 @@ void Connection::take_lines() {
          stage_ < Stage::Loading && (end = received_.find('\n', begin)) != std::string::npos;
          begin = end + 1) {
         std::string line = received_.substr(begin, end - begin);
-        std::ranges::transform(line, line.begin(), shown);
+        std::ranges::replace_if(line, controls_terminal, '?');
         take_line(line);
     }
     received_.erase(0, std::min(begin, received_.size()));
