@@ -64,7 +64,7 @@ Result<pid_t> number_in_status(pid_t pid, std::string_view name) {
     const auto field = field_of_status(pid, name);
     if (!field)
         return field.failure();
-    return atoi(field->c_str() + field->rfind('\t') + 1);
+    return atoi(field->substr(field->rfind('\t') + 1).c_str()); // npos + 1 is 0
 }
 
 constexpr uint64_t all_but_traps = ~(uint64_t{1} << (SIGTRAP - 1));
