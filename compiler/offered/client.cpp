@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -59,6 +60,8 @@ Result<int> request(const std::string& socket, const std::string& name) {
     const int service = connection->get();
     if (!write_all(service, name + "\n"))
         return cannot_connect(socket, errno);
+    const Failure ended{"the service ended before the script did",
+                        "as root: journalctl -u 'djstap-run@*'"};
     FrameReader frames;
     bool stopping = false;
     for (;;) {
@@ -70,8 +73,10 @@ Result<int> request(const std::string& socket, const std::string& name) {
                 return Failure{
                     "cannot write the script's output: " + std::string(std::strerror(errno)), ""};
         }
+        if (frames.broken())
+            return ended;
         pollfd polled[] = {{service, POLLIN, 0}, {stopping ? -1 : signals.get(), POLLIN, 0}};
-        if (poll(polled, 2, -1) < 0)
+        if (poll(polled, std::size(polled), -1) < 0)
             continue;
         if (polled[1].revents) {
             shutdown(service, SHUT_WR);
@@ -80,9 +85,8 @@ Result<int> request(const std::string& socket, const std::string& name) {
         // It may wait: once told to stop, the service alone matters.
         char bytes[8192];
         const ssize_t got = read_some(service, bytes, sizeof bytes);
-        if (got <= 0 || frames.broken())
-            return Failure{"the service ended before the script did",
-                           "as root: journalctl -u 'djstap-run@*'"};
+        if (got <= 0)
+            return ended;
         frames.add({bytes, static_cast<size_t>(got)});
     }
 }

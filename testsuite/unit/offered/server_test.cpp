@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "offered/server.h"
 
-#include "offered/client.h"
 #include "offered/frames.h"
 #include "system/descriptor.h"
 #include "system/file.h"
@@ -36,6 +35,7 @@ class Service : public testing::Test {
         ASSERT_TRUE(made);
         folder = std::move(*made);
         ASSERT_TRUE(write_file(folder.file("opens.ko"), "a module"));
+        signal(SIGPIPE, SIG_DFL); // as systemd starts it
         program("echo \"$@\"");
         int ends[2];
         ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -77,6 +77,15 @@ class Service : public testing::Test {
             frames.add({bytes, static_cast<size_t>(got)});
         }
     }
+    // The service waits then until some of what it sent is taken.
+    void wait_until_nothing_more_arrives() {
+        int before = 0, waiting = 0;
+        for (int same = 0; same < 20; same = waiting > 0 && waiting == before ? same + 1 : 0) {
+            before = waiting;
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            ASSERT_EQ(ioctl(ours.get(), FIONREAD, &waiting), 0);
+        }
+    }
     Answer ask(const std::string& request) {
         begin();
         EXPECT_TRUE(write_all(ours.get(), request));
@@ -94,6 +103,13 @@ TEST_F(Service, RunsTheModuleAndNothingElse) {
     EXPECT_EQ(answer.output, folder.file("opens.ko") + "\n");
     EXPECT_EQ(answer.errors, "");
     EXPECT_EQ(answer.status, 0);
+}
+
+TEST_F(Service, TellsTheJournalWhoRunsWhat) {
+    testing::internal::CaptureStderr();
+    ask("opens\n");
+    service.join();
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "user 0 runs opens\n");
 }
 
 TEST_F(Service, PassesBothStreamsAndTheStatusOn) {
@@ -186,8 +202,7 @@ TEST_F(Service, StopsTheScriptWhoseOutputNobodyTakes) {
             "head -c 100000000 /dev/zero & wait; exit 5");
     begin();
     ASSERT_TRUE(write_all(ours.get(), "opens\n"));
-    for (int waiting = 0; waiting < 40'000; std::this_thread::yield())
-        ASSERT_EQ(ioctl(ours.get(), FIONREAD, &waiting), 0);
+    wait_until_nothing_more_arrives();
     shutdown(ours.get(), SHUT_WR);
     while (!fs::exists(trace)) // for ever, if it is not stopped
         std::this_thread::yield();
@@ -205,37 +220,6 @@ TEST_F(Service, StopsTheScriptWhenTheOtherSideIsGone) {
     ours.reset();
     service.join();
     EXPECT_EQ(*read_file(trace), "interrupted\n");
-}
-
-TEST(Frames, WhatIsNoFrameIsNoticed) {
-    for (const std::string& text :
-         {std::string("\0\1\0\0\0x", 6), std::string("\4\1\0\0\0x", 6),
-          std::string("\1\xff\xff\xff\xff", 5), std::string("\3\2\0\0\0xx", 7)}) {
-        FrameReader reader;
-        reader.add(text);
-        EXPECT_FALSE(reader.next());
-        EXPECT_TRUE(reader.broken());
-    }
-}
-
-TEST(Frames, ArriveByteByByte) {
-    FrameReader reader;
-    const std::string text("\1\3\0\0\0abc\3\1\0\0\0\7", 14);
-    std::string seen;
-    for (char byte : text) {
-        reader.add({&byte, 1});
-        while (const auto frame = reader.next())
-            seen += frame->bytes;
-    }
-    EXPECT_EQ(seen, "abc\7");
-    EXPECT_FALSE(reader.broken());
-}
-
-TEST(Client, SaysWhatIsMissing) {
-    const auto absent = request("/nowhere/run.socket", "opens");
-    ASSERT_FALSE(absent);
-    EXPECT_EQ(absent.failure().hint, "as root: systemctl enable --now djstap-run.socket");
-    EXPECT_FALSE(request(std::string(200, 'a'), "opens"));
 }
 
 } // namespace

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "offered/client.h"
+
+#include "offered/frames.h"
+#include "system/descriptor.h"
+#include "system/file.h"
+#include "system/temporary.h"
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace djstap::offered {
+namespace {
+
+// djstap-run in a process of its own; the test is the service.
+class Client : public testing::Test {
+  protected:
+    void SetUp() override {
+        auto made = TemporaryFolder::create("/tmp");
+        ASSERT_TRUE(made);
+        folder = std::move(*made);
+        const std::string path = folder.file("socket");
+        const FileDescriptor listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_un address = {};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        ASSERT_EQ(bind(listening.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        ASSERT_EQ(listen(listening.get(), 1), 0);
+        client = fork();
+        if (client == 0)
+            _exit(ask(path));
+        connection = FileDescriptor(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        char request[] = "opens";
+        ASSERT_EQ(recv(connection.get(), request, 6, MSG_WAITALL), 6);
+        EXPECT_EQ(std::string(request, 6), "opens\n");
+    }
+    // What main() makes of the result, with the output in a file.
+    int ask(const std::string& path) {
+        if (!freopen(folder.file("output").c_str(), "w", stdout))
+            return 99;
+        const auto status = request(path, "opens");
+        if (!status)
+            write_all(STDOUT_FILENO, status.failure().message + "\n");
+        return status ? *status : 98;
+    }
+    int status() const {
+        int status = 0;
+        waitpid(client, &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    std::string output() const { return *read_file(folder.file("output")); }
+
+    TemporaryFolder folder;
+    FileDescriptor connection;
+    pid_t client = 0;
+};
+
+TEST_F(Client, ReturnsTheStatusOfTheScript) {
+    send(connection.get(), Stream::Output, "opened\n");
+    send(connection.get(), Stream::Status, "\xc8");
+    EXPECT_EQ(status(), 200);
+    EXPECT_EQ(output(), "opened\n");
+}
+
+TEST_F(Client, ASignalStopsTheScriptWhoseLastOutputArrives) {
+    kill(client, SIGINT);
+    char byte = 0;
+    EXPECT_EQ(read_some(connection.get(), &byte, 1), 0); // "stop"
+    send(connection.get(), Stream::Output, "end\n");
+    send(connection.get(), Stream::Status, "\4");
+    EXPECT_EQ(status(), 4);
+    EXPECT_EQ(output(), "end\n");
+}
+
+TEST_F(Client, SaysThatTheServiceEnded) {
+    send(connection.get(), Stream::Output, "opened\n");
+    connection.reset();
+    EXPECT_EQ(status(), 98);
+    EXPECT_EQ(output(), "opened\nthe service ended before the script did\n");
+}
+
+TEST_F(Client, BelievesNothingThatIsNoFrame) {
+    write_all(connection.get(), std::string("\7\1\0\0\0x", 6));
+    EXPECT_EQ(status(), 98);
+    EXPECT_EQ(output(), "the service ended before the script did\n");
+}
+
+TEST(WithoutService, SaysWhatIsMissing) {
+    const auto absent = request("/nowhere/run.socket", "opens");
+    ASSERT_FALSE(absent);
+    EXPECT_EQ(absent.failure().hint, "as root: systemctl enable --now djstap-run.socket");
+    EXPECT_FALSE(request(std::string(200, 'a'), "opens"));
+}
+
+} // namespace
+} // namespace djstap::offered
