@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <iterator>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -67,7 +68,7 @@ class Run {
             pollfd polled[] = {{stopped_ ? -1 : connection_, POLLIN, 0},
                                {output_.get(), POLLIN, 0},
                                {errors_.get(), POLLIN, 0}};
-            if (poll(polled, 3, -1) < 0)
+            if (poll(polled, std::size(polled), -1) < 0)
                 continue;
             if (polled[0].revents && !stays_connected())
                 stop();
@@ -144,26 +145,25 @@ Status run(int connection, const std::string& path, const std::string& djrun) {
 
 } // namespace
 
-int serve(int connection, const std::string& folder, const std::string& djrun) {
+void serve(int connection, const std::string& folder, const std::string& djrun) {
     signal(SIGPIPE, SIG_IGN);
     const auto request = read_request(connection);
     if (!request)
-        return 0;
+        return;
     if (request->empty()) {
         for (const std::string& name : module_names(folder))
             send(connection, Stream::Output, name + "\n");
         finish(connection, 0);
-        return 0;
+        return;
     }
     const auto path = find_module(folder, *request);
     if (!path) {
         refuse(connection, path.failure());
-        return 0;
+        return;
     }
     log_request(connection, *request);
     if (Status ran = run(connection, *path, djrun); !ran)
         refuse(connection, ran.failure());
-    return 0;
 }
 
 } // namespace djstap::offered

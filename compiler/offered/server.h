@@ -8,8 +8,7 @@ namespace djstap::offered {
 
 // Reads a line from the connection: the name of a module in `folder`, which `djrun`, a program,
 // then runs, or nothing, which lists the names. Sends what the program prints, and its status. The
-// script is stopped as soon as the other side stops sending, or is gone. Returns the exit status of
-// the service itself: 0, also if it refuses.
-int serve(int connection, const std::string& folder, const std::string& djrun);
+// script is stopped as soon as the other side stops sending, or is gone.
+void serve(int connection, const std::string& folder, const std::string& djrun);
 
 } // namespace djstap::offered

@@ -12,5 +12,6 @@ int main(int count, char**) {
         std::fprintf(stderr, "serve-script: it takes no arguments; systemd starts it\n");
         return 2;
     }
-    return djstap::offered::serve(STDIN_FILENO, djstap::offered::module_folder, "/usr/bin/djrun");
+    djstap::offered::serve(STDIN_FILENO, djstap::offered::module_folder, "/usr/bin/djrun");
+    return 0;
 }
