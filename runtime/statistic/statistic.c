@@ -102,12 +102,22 @@ DJS_HANDLER_CODE void djs_statistic_empty(const struct djs_statistic_shape *shap
 		WRITE_ONCE(word[i], 0);
 }
 
-/* Returns the squared distances of `s` from another mean, plus its own (Chan et al.). */
-static DJS_HANDLER_CODE s64 distances_from(const struct djs_statistic *s, s64 mean)
+/*
+ * SystemTap keeps the variance of each CPU's values, an integer, and computes their squared
+ * distances from it: the remainder of that division is lost.
+ */
+static DJS_HANDLER_CODE s64 own_distances(const struct djs_statistic *s)
+{
+	return s->count < 2 ? 0 : mul(s->m2 / (s->count - 1), s->count - 1);
+}
+
+/* Returns what is added to squared distances if they are measured from another mean (Chan et al.).
+ */
+static DJS_HANDLER_CODE s64 shifted_by(const struct djs_statistic *s, s64 mean)
 {
 	s64 delta = sub(s->mean, mean);
 
-	return add(s->m2, mul(s->count, mul(delta, delta)));
+	return mul(s->count, mul(delta, delta));
 }
 
 /* Reads all but the buckets, which may change concurrently: the count is read first, because it is
@@ -137,13 +147,14 @@ DJS_HANDLER_CODE void djs_statistic_merge(const struct djs_statistic_shape *shap
 		into->min = seen.min;
 		into->max = seen.max;
 		into->mean = seen.mean;
-		into->m2 = seen.m2;
+		into->m2 = own_distances(&seen);
 	} else {
 		if (shape->variance) {
 			s64 mean = mean_of(add(into->sum, seen.sum), into->count + seen.count,
 					   shape->variance_shift);
 
-			into->m2 = add(distances_from(into, mean), distances_from(&seen, mean));
+			into->m2 = add(add(into->m2, shifted_by(into, mean)),
+				       add(own_distances(&seen), shifted_by(&seen, mean)));
 			into->mean = mean;
 		}
 		if (seen.min < into->min)
@@ -176,7 +187,8 @@ DJS_HANDLER_CODE s64 djs_statistic_variance(const struct djs_statistic_shape *sh
 	 * measures the distances from the mean of all values, and its manual has such results as
 	 * examples (12 for 1 … 5).
 	 */
-	distances = distances_from(s, mean_of(s->sum, s->count, shape->variance_shift));
+	distances =
+	    add(own_distances(s), shifted_by(s, mean_of(s->sum, s->count, shape->variance_shift)));
 	return (distances / (s->count - 1)) >> ((2 * shape->variance_shift) & 63);
 }
 

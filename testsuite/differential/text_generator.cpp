@@ -23,9 +23,14 @@ std::string ExpressionGenerator::position(int depth) {
         return masked(depth - 1, one_in(2) ? "7" : "15");
     if (one_in(4))
         return "strlen(" + text_expression(depth - 1) + ")";
-    return one_in(6)   ? number_expression(depth - 1)
-           : one_in(6) ? pick(edges)
-                       : std::to_string(below(20));
+    if (one_in(6))
+        return number_expression(depth - 1);
+    if (one_in(6)) {
+        const std::string edge = pick(edges);
+        // The largest length is none for SystemTap, which adds 1 to it.
+        return portable_ && edge == edges[1] ? "0x7ffffffffffffffe" : edge;
+    }
+    return std::to_string(below(20));
 }
 
 std::string ExpressionGenerator::number_of_text(int depth) {

@@ -120,10 +120,12 @@ int64_t Statistic::read(ast::StatOp op) const {
     case ast::StatOp::Variance: {
         if (count < 2)
             return 0;
-        // The distances from the running mean, relative to the mean of all values.
+        // The distances from the running mean, without the remainder of the variance that belongs
+        // to it, relative to the mean of all values.
+        const int64_t own = calculate(BinaryOp::Multiply, distances / (count - 1), count - 1);
         const int64_t off = calculate(BinaryOp::Subtract, mean, sum / count);
         const int64_t square = calculate(BinaryOp::Multiply, off, off);
-        return calculate(BinaryOp::Add, distances, calculate(BinaryOp::Multiply, count, square)) /
+        return calculate(BinaryOp::Add, own, calculate(BinaryOp::Multiply, count, square)) /
                (count - 1);
     }
     default:
