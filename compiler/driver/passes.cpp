@@ -329,7 +329,8 @@ std::optional<AnalyzedScript> analyze(Invocation& invocation, ParsedScript parse
 std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript analyzed) {
     if (invocation.options.user_space) {
         if (!check_for_user_space(analyzed.program,
-                                  invocation.options.in_process ? "process" : "user",
+                                  invocation.options.in_process ? UserRuntime::InProgram
+                                                                : UserRuntime::InDjstap,
                                   invocation.diagnostics))
             return std::nullopt;
     } else if (invocation.options.last_pass == 5 && !check_machine(invocation)) {

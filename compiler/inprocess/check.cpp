@@ -16,7 +16,7 @@ namespace {
 
 class Check {
   public:
-    Check(const std::string& runtime, Diagnostics& diagnostics)
+    Check(UserRuntime runtime, Diagnostics& diagnostics)
         : runtime_(runtime), diagnostics_(diagnostics) {}
 
     void body(program::Block& block) {
@@ -75,7 +75,8 @@ class Check {
                                           node.module.find('<') == std::string::npos);
     }
     void written(const program::Expression& place) {
-        if (runtime_ == "process" && in_program_ && place.kind == ExpressionKind::TargetValue)
+        if (runtime_ == UserRuntime::InProgram && in_program_ &&
+            place.kind == ExpressionKind::TargetValue)
             refuse("writing to '" + std::string(diagnostics_.sources().text(place.range)) + "'",
                    place.range);
     }
@@ -95,7 +96,7 @@ class Check {
         if (node.base == Base::Variable && without_variables_)
             diagnostics_.report(DiagnosticKind::NoTargetVariables, node.range,
                                 {node.name, "this probe point"});
-        else if (runtime_ == "process" && is_of_program(node))
+        else if (runtime_ == UserRuntime::InProgram && is_of_program(node))
             program_value(node);
         else if (node.base == Base::GlobalVariable)
             refuse("a variable of the kernel", node.range);
@@ -115,12 +116,14 @@ class Check {
             refuse(function.name + "()", node.range);
     }
     void refuse(const std::string& what, SourceRange range) {
-        diagnostics_.report(DiagnosticKind::NeedsKernel, range, {what, runtime_})
-            .hint("omit --runtime=" + runtime_ + " to run the script as a kernel module" +
-                  (runtime_ == "user" ? "; --guest needs no root" : ", which needs root"));
+        const bool in_djstap = runtime_ == UserRuntime::InDjstap;
+        const std::string name = in_djstap ? "user" : "process";
+        diagnostics_.report(DiagnosticKind::NeedsKernel, range, {what, name})
+            .hint("omit --runtime=" + name + " to run the script as a kernel module" +
+                  (in_djstap ? "; --guest needs no root" : ", which needs root"));
     }
 
-    const std::string& runtime_;
+    const UserRuntime runtime_;
     Diagnostics& diagnostics_;
     bool without_variables_ = false;
     bool has_register_ = false; // register() of the library names all of them
@@ -129,7 +132,7 @@ class Check {
 
 } // namespace
 
-bool check_for_user_space(program::Program& program, const std::string& runtime,
+bool check_for_user_space(program::Program& program, UserRuntime runtime,
                           Diagnostics& diagnostics) {
     const size_t errors = diagnostics.error_count();
     Check check(runtime, diagnostics);

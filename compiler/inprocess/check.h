@@ -6,12 +6,13 @@
 
 namespace djstap {
 
+// Where a script runs without a kernel: --runtime=user, --runtime=process.
+enum class UserRuntime { InDjstap, InProgram };
+
 // Reports everything in the program that needs a kernel, at its place: functions that the
-// user-space runtime lacks (runtime/userspace/symbols.c), types, registers, C code. `runtime`: the
-// option's value, "user" or "process"; in a process, `@cast` and `@var` may name a program's types
-// and variables in probes of its functions.
+// user-space runtime lacks (runtime/userspace/symbols.c), types, registers, C code. Inside a
+// program, `@cast` and `@var` may name its types and variables in probes of its functions.
 // Returns false if there was any.
-bool check_for_user_space(program::Program& program, const std::string& runtime,
-                          Diagnostics& diagnostics);
+bool check_for_user_space(program::Program& program, UserRuntime runtime, Diagnostics& diagnostics);
 
 } // namespace djstap
