@@ -7,11 +7,11 @@
 #include "image/opened.h"
 #include "system/file.h"
 #include "system/process.h"
+#include "system/process_status.h"
 
 #include <filesystem>
 #include <fstream>
 #include <glob.h>
-#include <sstream>
 
 namespace djstap {
 
@@ -161,33 +161,14 @@ Result<std::string> find_program_file(const std::string& name) {
     return no_program("'" + name + "' is a script whose interpreters are scripts, too");
 }
 
-namespace {
-
-// Returns the process of a thread with this folder in /proc; 0 if it is gone.
-int64_t process_of_thread(const std::string& folder) {
-    std::ifstream status(folder + "/status");
-    constexpr std::string_view field = "Tgid:";
-    int64_t process = 0;
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with(field)) {
-            std::istringstream(line.substr(field.size())) >> process;
-            break;
-        }
-    return process;
-}
-
-} // namespace
-
 Result<std::string> program_file_of_process(int64_t pid) {
     const std::string folder = "/proc/" + std::to_string(pid);
     std::error_code error;
     if (!fs::exists(folder, error))
         return Failure{"there is no process " + std::to_string(pid),
                        "its program is that of a process that runs now"};
-    const int64_t process = process_of_thread(folder);
-    if (process > 0 && process != pid)
-        return Failure{std::to_string(pid) + " is a thread of process " + std::to_string(process),
-                       "the number of the process stands for all of its threads"};
+    if (auto process = check_is_process(pid); !process)
+        return process.failure();
     (void)fs::read_symlink(folder + "/exe", error);
     if (error == std::errc::permission_denied)
         return Failure{"the program of process " + std::to_string(pid) +

@@ -3,6 +3,7 @@
 
 #include "arch/injection.h"
 #include "system/file.h"
+#include "system/process_status.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +11,8 @@
 #include <cstring>
 #include <elf.h>
 #include <filesystem>
+#include <linux/kcmp.h>
+#include <sstream>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -45,20 +48,6 @@ bool is_interruption(int status) {
     return status >> 16 == PTRACE_EVENT_STOP;
 }
 
-// Returns the text of such a line of /proc/PID/status, with tabs between its numbers.
-Result<std::string> field_of_status(pid_t pid, std::string_view name) {
-    const std::string file = "/proc/" + std::to_string(pid) + "/status";
-    const auto status = read_file(file);
-    if (!status)
-        return status.failure();
-    const std::string head = "\n" + std::string(name) + ":\t";
-    const size_t line = status->find(head);
-    const size_t end = line == std::string::npos ? line : status->find('\n', line + 1);
-    if (end == std::string::npos)
-        return Failure{file + " has no " + std::string(name), ""};
-    return status->substr(line + head.size(), end - line - head.size());
-}
-
 // Returns the last number of such a line.
 Result<pid_t> number_in_status(pid_t pid, std::string_view name) {
     const auto field = field_of_status(pid, name);
@@ -67,21 +56,25 @@ Result<pid_t> number_in_status(pid_t pid, std::string_view name) {
     return atoi(field->substr(field->rfind('\t') + 1).c_str()); // npos + 1 is 0
 }
 
-constexpr uint64_t all_but_traps = ~(uint64_t{1} << (SIGTRAP - 1));
-
-Result<uint64_t> entry_of(pid_t pid) {
-    const std::string file = "/proc/" + std::to_string(pid) + "/auxv";
-    auto bytes = read_file(file);
-    if (!bytes)
-        return bytes.failure();
-    Elf64_auxv_t each{};
-    for (size_t at = 0; at + sizeof each <= bytes->size(); at += sizeof each) {
-        memcpy(&each, bytes->data() + at, sizeof each);
-        if (each.a_type == AT_ENTRY)
-            return each.a_un.a_val;
-    }
-    return Failure{file + " does not tell the program's entry", ""};
+std::string task_folder(pid_t process, pid_t thread) {
+    return "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread);
 }
+
+std::vector<pid_t> threads_of(pid_t process) {
+    std::vector<pid_t> threads;
+    std::error_code error;
+    const std::string folder = "/proc/" + std::to_string(process) + "/task";
+    for (const auto& each : std::filesystem::directory_iterator(folder, error))
+        threads.push_back(atoi(each.path().filename().c_str()));
+    return threads;
+}
+
+bool is_thread_of(pid_t process, pid_t thread) {
+    std::error_code error;
+    return std::filesystem::exists(task_folder(process, thread), error);
+}
+
+constexpr uint64_t all_but_traps = ~(uint64_t{1} << (SIGTRAP - 1));
 
 } // namespace
 
@@ -105,7 +98,7 @@ TracedProgram::TracedProgram(TracedProgram&& other) noexcept
     : pid_(other.pid_), caller_(other.caller_), was_started_(other.was_started_),
       attached_(std::exchange(other.attached_, false)), stopped_(std::exchange(other.stopped_, {})),
       entry_(other.entry_), entry_code_(std::move(other.entry_code_)), held_(other.held_),
-      held_details_(other.held_details_), blocked_(other.blocked_),
+      held_details_(other.held_details_), is_to_stop_(other.is_to_stop_), blocked_(other.blocked_),
       memory_(std::move(other.memory_)) {}
 
 TracedProgram::~TracedProgram() {
@@ -161,8 +154,8 @@ void TracedProgram::hold(int signal) {
         held_details_.reset();
 }
 
-// Signals are blocked, but SIGSTOP cannot be: the program gets it when it goes on. Nor
-// is a fault of the program's own blocked that was on its way.
+// Signals are blocked, but SIGSTOP cannot be: the program gets it when it goes on, beside a signal
+// that is held already. Nor is a fault of the program's own blocked that was on its way.
 Status TracedProgram::wait_for_step() {
     for (;;) {
         const int status = wait_for(caller_);
@@ -170,18 +163,37 @@ Status TracedProgram::wait_for_step() {
             return ended_early(status);
         if (WSTOPSIG(status) == SIGTRAP && !is_interruption(status))
             return Done{};
-        if (!is_interruption(status))
+        if (!is_interruption(status) && WSTOPSIG(status) == SIGSTOP && held_ != 0)
+            is_to_stop_ = true;
+        else if (!is_interruption(status))
             hold(WSTOPSIG(status));
         if (ptrace(PTRACE_SINGLESTEP, caller_, nullptr, nullptr) != 0)
             return failed("the program cannot be stepped");
     }
 }
 
+// A thread gets one signal when it is let go; this one stops all of them, whoever gets it.
+void TracedProgram::send_stop() {
+    if (std::exchange(is_to_stop_, false))
+        kill(pid_, SIGSTOP);
+}
+
+std::optional<uint64_t> TracedProgram::auxiliary(uint64_t type) const {
+    const auto bytes = read_file("/proc/" + std::to_string(pid_) + "/auxv");
+    Elf64_auxv_t each{};
+    for (size_t at = 0; bytes && at + sizeof each <= bytes->size(); at += sizeof each) {
+        memcpy(&each, bytes->data() + at, sizeof each);
+        if (each.a_type == type)
+            return each.a_un.a_val;
+    }
+    return std::nullopt;
+}
+
 Status TracedProgram::open_memory() {
     const std::string folder = "/proc/" + std::to_string(pid_);
-    auto entry = entry_of(pid_);
+    const auto entry = auxiliary(AT_ENTRY);
     if (!entry)
-        return entry.failure();
+        return failed(folder + "/auxv does not tell the program's entry");
     entry_ = *entry;
     memory_ = FileDescriptor(open((folder + "/mem").c_str(), O_RDWR | O_CLOEXEC));
     if (!memory_)
@@ -194,10 +206,8 @@ Result<TracedProgram> TracedProgram::of_running(pid_t pid) {
     program.was_started_ = program.attached_ = false;
     if (auto opened = program.open_memory(); !opened)
         return Failure{opened.failure().message, program.cannot_stop(pid).hint};
-    const auto process = number_in_status(pid, "Tgid");
-    if (process && *process != pid)
-        return Failure{std::to_string(pid) + " is a thread of process " + std::to_string(*process),
-                       "-x " + std::to_string(*process) + " probes all of its threads"};
+    if (auto process = check_is_process(pid); !process)
+        return process.failure();
     return program;
 }
 
@@ -219,12 +229,18 @@ bool TracedProgram::runs_as_this_user() const {
 }
 
 bool TracedProgram::exists() const {
+    const std::vector<pid_t> threads = threads_of(pid_);
+    return std::any_of(threads.begin(), threads.end(),
+                       [this](pid_t thread) { return !has_ended(thread); });
+}
+
+// What was opened stays the memory of the program before. That of a process that ends is gone, too,
+// but it has no program any more.
+bool TracedProgram::has_executed() const {
+    char byte = 0;
     std::error_code error;
-    const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
-    const std::filesystem::directory_iterator threads(tasks, error);
-    return std::any_of(begin(threads), end(threads), [this](const auto& each) {
-        return !has_ended(atoi(each.path().filename().c_str()));
-    });
+    return pread(memory_.get(), &byte, 1, static_cast<off_t>(entry_)) == 0 &&
+           !std::filesystem::read_symlink("/proc/" + std::to_string(pid_) + "/exe", error).empty();
 }
 
 Failure TracedProgram::cannot_stop(pid_t thread) const {
@@ -246,8 +262,7 @@ Failure TracedProgram::cannot_stop(pid_t thread) const {
 
 // A first thread that has ended stays listed as long as others run.
 bool TracedProgram::has_ended(pid_t thread) const {
-    const auto stat =
-        read_file("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(thread) + "/stat");
+    const auto stat = read_file("/proc/" + std::to_string(thread) + "/stat");
     if (!stat)
         return true;
     const size_t name_end = stat->rfind(") ");
@@ -282,31 +297,60 @@ Result<bool> TracedProgram::stop_thread(pid_t thread) {
     return Failure{"a thread of process " + std::to_string(pid_) + " does not stop", ""};
 }
 
+// Returns whether any of them has a thread that was not stopped yet.
+Result<bool> TracedProgram::stop_threads(const std::vector<pid_t>& processes) {
+    bool any = false;
+    for (const pid_t process : processes)
+        for (const pid_t thread : threads_of(process)) {
+            if (stopped_.count(thread))
+                continue;
+            auto stopped = stop_thread(thread);
+            if (!stopped)
+                return stopped;
+            any |= *stopped;
+        }
+    return any;
+}
+
+// Adds children that run in the same memory without being threads (CLONE_VM). Returns whether there
+// are any.
+bool TracedProgram::add_sharing_processes(std::vector<pid_t>& processes) const {
+    const size_t before = processes.size();
+    for (size_t i = 0; i < processes.size(); i++)
+        for (const pid_t thread : threads_of(processes[i])) {
+            const auto children = read_file(task_folder(processes[i], thread) + "/children");
+            std::istringstream numbers(children ? *children : std::string());
+            for (pid_t child = 0; numbers >> child;)
+                if (std::find(processes.begin(), processes.end(), child) == processes.end() &&
+                    syscall(SYS_kcmp, child, pid_, KCMP_VM, 0, 0) == 0)
+                    processes.push_back(child);
+        }
+    return processes.size() > before;
+}
+
 Status TracedProgram::stop() {
     if (was_started_ && attached_)
         return Done{};
     was_started_ = false;
-    const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
-    // Threads that run may create others.
+    std::vector<pid_t> processes = {pid_};
     for (bool more = true; more;) {
-        more = false;
-        std::error_code error;
-        for (const auto& each : std::filesystem::directory_iterator(tasks, error)) {
-            const pid_t thread = atoi(each.path().filename().c_str());
-            if (stopped_.count(thread))
-                continue;
-            auto stopped = stop_thread(thread);
-            if (!stopped) {
-                resume();
-                return stopped.failure();
-            }
-            more |= *stopped;
+        auto stopped = stop_threads(processes);
+        if (!stopped) {
+            resume();
+            return stopped.failure();
         }
+        // Threads that run may create others. When none does, no child of vfork() is left.
+        more = *stopped || add_sharing_processes(processes);
     }
-    if (stopped_.empty())
+    auto caller = stopped_.begin();
+    while (caller != stopped_.end() && !is_thread_of(pid_, caller->first))
+        ++caller;
+    if (caller == stopped_.end()) {
+        resume();
         return Failure{"there is no process " + std::to_string(pid_), ""};
-    caller_ = stopped_.begin()->first;
-    hold(stopped_.begin()->second);
+    }
+    caller_ = caller->first;
+    hold(caller->second);
     if (ptrace(PTRACE_GETSIGMASK, caller_, sizeof blocked_, &blocked_) != 0 ||
         !set_mask(caller_, all_but_traps)) {
         const Failure failure = failed("the program's signals cannot be blocked");
@@ -332,6 +376,7 @@ void TracedProgram::resume() {
     if (attached_ && held_details_ && held_details_->si_signo == held_)
         ptrace(PTRACE_SETSIGINFO, caller_, nullptr, &*held_details_);
     held_details_.reset();
+    send_stop();
     for (const auto& [thread, signal] : stopped_)
         ptrace(PTRACE_DETACH, thread, nullptr,
                static_cast<long>(attached_ && thread == caller_ ? held_ : signal));
@@ -340,7 +385,6 @@ void TracedProgram::resume() {
 }
 
 Status TracedProgram::stop_at_entry() {
-    const std::string folder = "/proc/" + std::to_string(pid_);
     if (auto opened = open_memory(); !opened)
         return opened;
     const std::string_view stop = arch::stop_instruction();
@@ -364,10 +408,7 @@ Status TracedProgram::stop_at_entry() {
     registers->set_instruction_pointer(entry_);
     if (auto stored = registers->store(pid_); !stored)
         return stored;
-    std::error_code error;
-    const auto threads =
-        std::distance(std::filesystem::directory_iterator(folder + "/task", error), {});
-    if (threads > 1)
+    if (threads_of(pid_).size() > 1)
         return Failure{"a library has started threads before the program began",
                        "as root, without --runtime=process, uprobes reach it"};
     if (ptrace(PTRACE_GETSIGMASK, pid_, sizeof blocked_, &blocked_) != 0)
@@ -447,6 +488,7 @@ Status TracedProgram::detach() {
         return done.failure();
     if (auto unblocked = set_mask(pid_, blocked_); !unblocked)
         return unblocked;
+    send_stop();
     if (ptrace(PTRACE_DETACH, pid_, nullptr, static_cast<long>(held_)) != 0)
         return failed("the program cannot be continued");
     attached_ = false;

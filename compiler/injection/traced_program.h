@@ -36,13 +36,18 @@ class TracedProgram {
     // The number by which the process knows itself, in its own PID namespace.
     pid_t own_pid() const;
     uint64_t entry() const { return entry_; }
+    // Returns an entry of what the kernel tells the program when it begins (AT_*).
+    std::optional<uint64_t> auxiliary(uint64_t type) const;
 
     bool was_started() const { return was_started_; }
     int memory() const { return memory_.get(); }
     // Whether any of its threads has not ended.
     bool exists() const;
+    // Whether it executes another program by now.
+    bool has_executed() const;
 
-    // Stops all threads. Does nothing if they are stopped.
+    // Stops all threads, and children that run in the same memory. Does nothing if they are
+    // stopped.
     Status stop();
     // The threads that are stopped.
     std::vector<pid_t> threads() const;
@@ -74,6 +79,9 @@ class TracedProgram {
     Status wait_for_step();
     void hold(int signal);
     Result<bool> stop_thread(pid_t thread);
+    Result<bool> stop_threads(const std::vector<pid_t>& processes);
+    bool add_sharing_processes(std::vector<pid_t>& processes) const;
+    void send_stop();
     bool has_ended(pid_t thread) const;
     Failure cannot_stop(pid_t thread) const;
 
@@ -86,6 +94,7 @@ class TracedProgram {
     std::string entry_code_;                // what the file has at the entry
     int held_ = 0;                          // a signal that arrived between steps
     std::optional<siginfo_t> held_details_; // of that signal
+    bool is_to_stop_ = false;               // SIGSTOP arrived as well
     uint64_t blocked_ = 0;                  // the program's own mask of signals
     FileDescriptor memory_;
 };
