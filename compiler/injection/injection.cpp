@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "injection/injection.h"
 
+#include "injection/loader.h"
+
 #include <algorithm>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -19,81 +21,122 @@ Failure because(const char* what, const Failure& failure) {
 } // namespace
 
 Status Injection::prepare(const MemoryMap& map) {
-    auto images = place_sites(*linked_.script, map);
+    auto loader = place_in_loader(program_, map);
+    auto images = place_sites(*linked_.script, map, loader.has_value());
     if (!images)
         return images.failure();
     images_ = std::move(*images);
-    const Callees callees{arena_.owner_page(0), linked_.claim, linked_.hit, linked_.script};
+    if (loader && may_change())
+        loader_image_ = images_.size();
+    if (loader_image_)
+        images_.push_back(std::move(*loader));
+    if (auto tables = make_tables(); !tables)
+        return tables;
     auto own = MemoryMap::of(getpid()); // with the arena
     if (!own)
         return own.failure();
-    std::vector<djs_place> places;
-    for (PlacedImage& image : images_) {
-        const uint64_t bytes = room_for_stubs(image);
-        const auto at = find_room(map, *own, image.code, bytes, bytes);
-        if (!at)
-            return Failure{"no free memory is near enough to the code of '" + image.path + "'", ""};
-        own->reserve({*at, *at + bytes}); // stubs of other images go elsewhere
-        skip_changed_code(image);
-        stubs_.emplace_back(*at, make_stubs(image, callees, *at));
-        for (Patch& patch : stubs_.back().second.patches) {
-            auto before = program_.read(patch.address, patch.bytes.size());
-            if (!before)
-                return before.failure();
-            patch.before = std::move(*before);
-        }
-        const std::vector<djs_place>& of_image = stubs_.back().second.places;
-        places.insert(places.end(), of_image.begin(), of_image.end());
+    for (size_t i = 0; i < images_.size(); i++) {
+        if (!images_[i].is_mapped())
+            continue;
+        if (auto planned = plan_image(i, map, *own); !planned)
+            return planned;
+        publish(i);
     }
-    std::sort(places.begin(), places.end(), [](const djs_place& a, const djs_place& b) {
-        return a.return_address < b.return_address;
-    });
-    const struct ::djs_script& script = *linked_.script;
-    auto* const table = allocate<djs_place>(places.size());
-    auto* const biases = allocate<unsigned long>(script.segment_count);
-    if (!table || !biases)
-        return Failure{"no memory for the script's places", ""};
-    std::copy(places.begin(), places.end(), table);
-    for (const PlacedImage& image : images_)
-        for (uint32_t i = 0; i < script.segment_count; i++)
-            if (image.path == script.images[script.segments[i].image].name)
-                biases[i] = image.bias;
-    linked_.set_places(table, static_cast<u32>(places.size()), biases);
-    return prepare_returns();
+    return Done{};
 }
 
-Status Injection::prepare_returns() {
+// Whether the program may map or unmap a file with sites while it runs.
+bool Injection::may_change() const {
+    const uint64_t entry = program_.entry();
+    return std::any_of(images_.begin(), images_.end(), [&](const PlacedImage& image) {
+        const bool is_main = entry >= image.code.begin && entry < image.code.end;
+        return !image.is_mapped() || (!program_.was_started() && !is_main);
+    });
+}
+
+// The tables of the runtime, which have room for what is mapped later.
+Status Injection::make_tables() {
+    const struct ::djs_script& script = *linked_.script;
+    stubs_.resize(images_.size());
+    files_ = allocate<djs_places>(images_.size());
+    placements_ = allocate<Placement>(images_.size());
+    biases_ = allocate<unsigned long>(script.segment_count);
     size_t functions = 0, sites = 0;
     for (const PlacedImage& image : images_)
         for (const ReturningFunction& each : image.returning) {
             functions++;
             sites += each.sites.size();
         }
-    auto* const table = allocate<djs_returning>(functions);
+    returning_ = allocate<djs_returning>(functions);
     auto* const list = allocate<u32>(sites);
-    if (!table || !list)
+    bool complete = files_ && placements_ && biases_ && returning_ && list;
+    for (size_t i = 0; complete && i < images_.size(); i++) {
+        files_[i].places = allocate<djs_place>(images_[i].places.size());
+        complete = files_[i].places != nullptr;
+    }
+    if (!complete)
         return Failure{"no memory for the script's places", ""};
     uint32_t used = 0;
     for (const PlacedImage& image : images_)
         for (const ReturningFunction& each : image.returning) {
-            table[each.number] = {used, static_cast<u32>(each.sites.size()),
-                                  each.address + image.bias};
+            returning_[each.number] = {used, static_cast<u32>(each.sites.size()), 0};
             std::copy(each.sites.begin(), each.sites.end(), list + used);
             used += static_cast<uint32_t>(each.sites.size());
         }
-    if (linked_.set_returns(table, static_cast<u32>(functions), list) != 0)
+    linked_.set_places(files_, static_cast<u32>(images_.size()), biases_);
+    if (linked_.set_returns(returning_, static_cast<u32>(functions), list) != 0)
         return Failure{"no memory for what return probes keep from the entry", ""};
     return Done{};
 }
 
+Callees Injection::callees() const {
+    return {arena_.owner_page(0), linked_.claim, linked_.hit, linked_.script};
+}
+
+// Finds memory for the stubs of a file that is mapped, and writes them here.
+Status Injection::plan_image(size_t number, const MemoryMap& map, MemoryMap& own) {
+    PlacedImage& image = images_[number];
+    const uint64_t bytes = room_for_stubs(image);
+    const auto at = find_room(map, own, image.code, bytes, bytes);
+    if (!at)
+        return Failure{"no free memory is near enough to the code of '" + image.path + "'", ""};
+    own.reserve({*at, *at + bytes}); // stubs of other images go elsewhere
+    skip_changed_code(image);
+    stubs_[number] = {*at, make_stubs(image, callees(), *at)};
+    return Done{};
+}
+
+// Tells the runtime where the places of a file are.
+void Injection::publish(size_t number) {
+    const PlacedImage& image = images_[number];
+    const auto& [at, stubs] = stubs_[number];
+    const struct ::djs_script& script = *linked_.script;
+    for (uint32_t i = 0; i < script.segment_count; i++)
+        if (image.path == script.images[script.segments[i].image].name)
+            biases_[i] = image.bias;
+    for (const ReturningFunction& each : image.returning)
+        returning_[each.number].address = each.address + image.bias;
+    std::copy(stubs.places.begin(), stubs.places.end(),
+              const_cast<djs_place*>(files_[number].places));
+    files_[number].count = static_cast<u32>(stubs.places.size());
+    files_[number].begin = at;
+    files_[number].end = at + stubs.code.size();
+    placements_[number] = {image.bias, image.code, at, true};
+}
+
 // A program may change its own code, or another tracer has.
 void Injection::skip_changed_code(PlacedImage& image) {
+    const auto is_as_in_file = [&](uint64_t address, const std::string& bytes) {
+        const auto there = program_.read(address + image.bias, bytes.size());
+        return there && *there == bytes;
+    };
     for (PatchedPlace& place : image.places)
-        for (const Moved& each : place.moved) {
-            const auto there = program_.read(each.address + image.bias, each.bytes.size());
-            if (place.refusal.empty() && (!there || *there != each.bytes))
-                place.refusal = "the program has other code there than its file";
-        }
+        if (place.refusal.empty() &&
+            (!is_as_in_file(place.address, place.original) ||
+             !std::all_of(place.moved.begin(), place.moved.end(), [&](const Moved& each) {
+                 return is_as_in_file(each.address, each.bytes);
+             })))
+            place.refusal = "the program has other code there than its file";
 }
 
 Status Injection::call(const char* what, long number, const std::array<uint64_t, 6>& arguments) {

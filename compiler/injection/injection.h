@@ -29,6 +29,11 @@ class Injection {
     // in handlers go on; what they use stays mapped if that does not end. Returns false if the
     // program cannot be stopped: what was patched stays.
     bool withdraw();
+    // Lets the program's dynamic loader go on if it has mapped or unmapped something: places the
+    // probes of files that are there now. Returns what cannot be probed; empty: nothing.
+    std::string answer_loader();
+    // Whether the program did not wait for that.
+    bool has_missed_loader() const { return linked_.loader()->is_deaf != 0; }
     // Whether release() has changed anything in the program.
     bool has_placed() const { return has_placed_; }
     TracedProgram& program() { return program_; }
@@ -37,7 +42,26 @@ class Injection {
     std::vector<AttachedProbe> probes(const ModuleMeta& meta) const;
 
   private:
-    Status prepare_returns();
+    // Where a file is, or is no longer, for the process that withdraws the probes.
+    struct Placement {
+        uint64_t bias = 0;
+        Range code;
+        uint64_t stubs = 0;
+        bool is_placed = false;
+    };
+    bool may_change() const;
+    Status make_tables();
+    Callees callees() const;
+    Status plan_image(size_t number, const MemoryMap& map, MemoryMap& own);
+    void publish(size_t number);
+    // Of files that are mapped or unmapped while the program runs: late_images.cpp.
+    std::string settle_images(const MemoryMap& map, djs_loader& loader);
+    bool is_at(size_t number, const MemoryMap& map) const;
+    bool is_in_place(size_t number, const MemoryMap& map);
+    std::string complete_image(size_t number, bool is_mapped);
+    void adopt_placements();
+    void retract(size_t number);
+    Status follow_changes();
     void skip_changed_code(PlacedImage& image);
     Status place();
     Result<uint64_t> open_arena();
@@ -64,6 +88,14 @@ class Injection {
     std::vector<PlacedImage> images_;
     std::vector<std::pair<uint64_t, Stubs>> stubs_; // of each image, and where
     bool has_placed_ = false;
+    // In the arena.
+    djs_places* files_ = nullptr;
+    djs_returning* returning_ = nullptr;
+    unsigned long* biases_ = nullptr;
+    Placement* placements_ = nullptr;
+    std::optional<size_t> loader_image_; // the place of the dynamic loader, if it is watched
+    std::optional<size_t> pending_;      // the file for whose stubs the program maps memory
+    std::vector<size_t> given_up_;       // files
 };
 
 } // namespace djstap::injection

@@ -23,7 +23,8 @@ class LinkedRuntime {
     const struct ::djs_script* script = nullptr;
     const djs_user_calls* runtime = nullptr;
     void (*init)(const djs_arena*) = nullptr;
-    void (*set_places)(const djs_place*, u32, unsigned long*) = nullptr;
+    void (*set_places)(const djs_places*, u32, unsigned long*) = nullptr;
+    djs_loader* (*loader)() = nullptr;
     void* (*allocate)(u64) = nullptr;
     u32 (*settle)(bool gone) = nullptr;
     u64 (*unslotted)() = nullptr;

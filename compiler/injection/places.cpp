@@ -8,6 +8,7 @@
 #include "regions/regions.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -59,28 +60,34 @@ std::map<std::string, SitesOfFile> sites_by_file(const struct ::djs_script& scri
     return files;
 }
 
-Status place_image(PlacedImage& image, const ElfFile& file, const MemoryMap& program) {
-    const std::vector<Mapping> mappings = program.of_file(image.path);
-    const auto headers = file.program_headers();
-    const auto first = std::find_if(headers.begin(), headers.end(), [](const Elf64_Phdr& header) {
-        return header.p_type == PT_LOAD;
-    });
-    if (mappings.empty() || first == headers.end())
-        return Failure{"the program does not map '" + image.path + "' when it is probed",
-                       "--runtime=process probes the program that -c begins with, or that of -x, "
-                       "and the libraries that it has mapped by then; a command line that needs a "
-                       "shell begins with /bin/sh"};
-    constexpr uint64_t page = 4096;
-    image.bias = mappings.front().range.begin - (first->p_vaddr & ~(page - 1)) +
-                 (first->p_offset & ~(page - 1)) - mappings.front().offset;
-    image.code = {mappings.front().range.begin, mappings.back().range.end};
-    return Done{};
+// Whether it is a program, which no other one maps.
+bool is_program(const ElfFile& file) {
+    if (file.type() == ET_EXEC)
+        return true;
+    const ElfSection* const dynamic = file.section(".dynamic");
+    Elf64_Dyn each{};
+    for (size_t at = 0; dynamic && at + sizeof each <= dynamic->bytes.size(); at += sizeof each) {
+        memcpy(&each, dynamic->bytes.data() + at, sizeof each);
+        if (each.d_tag == DT_FLAGS_1)
+            return (each.d_un.d_val & DF_1_PIE) != 0;
+    }
+    return false;
 }
 
 } // namespace
 
+bool PlacedImage::locate(const MemoryMap& program) {
+    const std::vector<Mapping> mappings = program.of_file(path);
+    code = {};
+    if (mappings.empty())
+        return false;
+    bias = mappings.front().range.begin - mappings.front().offset - first;
+    code = {mappings.front().range.begin, mappings.back().range.end};
+    return true;
+}
+
 Result<std::vector<PlacedImage>> place_sites(const struct ::djs_script& script,
-                                             const MemoryMap& program) {
+                                             const MemoryMap& program, bool may_be_mapped_later) {
     const auto decoder = arch::InstructionDecoder::create();
     if (!decoder)
         return Failure{"this LLVM cannot decode the program's instructions", ""};
@@ -92,8 +99,16 @@ Result<std::vector<PlacedImage>> place_sites(const struct ::djs_script& script,
         auto file = ElfFile::open(path);
         if (!file)
             return file.failure();
-        if (auto placed = place_image(image, **file, program); !placed)
-            return placed.failure();
+        for (const Elf64_Phdr& header : (*file)->program_headers())
+            if (header.p_type == PT_LOAD) {
+                image.first = header.p_vaddr - header.p_offset;
+                break;
+            }
+        if (!image.locate(program) && (!may_be_mapped_later || is_program(**file)))
+            return Failure{"the program does not map '" + image.path + "' when it is probed",
+                           "--runtime=process probes the program that -c begins with, or that of "
+                           "-x, and libraries; a command line that needs a shell begins with "
+                           "/bin/sh"};
         auto analysis = regions::Analysis::of(**file, {});
         if (!analysis)
             return analysis.failure();
@@ -104,6 +119,11 @@ Result<std::vector<PlacedImage>> place_sites(const struct ::djs_script& script,
         for (auto& [address, of_function] : sites.returns)
             image.returning.push_back({address, std::move(of_function), functions++, ""});
         ReturnPlacer(script, *analysis, *decoder, image).place();
+        for (PatchedPlace& place : image.places) {
+            place.original = (*file)->bytes_at(place.address, arch::planted_jump_bytes());
+            if (place.refusal.empty() && place.original.empty())
+                place.refusal = "the code ends before the jump would";
+        }
         images.push_back(std::move(image));
     }
     return images;

@@ -26,9 +26,11 @@ struct PatchedPlace {
     uint32_t site = DJS_NO_INDEX; // the first one of an entry; DJS_NO_INDEX: there is none
     // The function whose return handlers keep something of the entry here; DJS_NO_INDEX: none.
     uint32_t enters = DJS_NO_INDEX;
-    uint64_t address = 0; // link-time; behind a landing pad
+    bool is_of_loader = false; // the dynamic loader tells that it has mapped something
+    uint64_t address = 0;      // link-time; behind a landing pad
     std::vector<Moved> moved;
-    std::string refusal; // why it cannot be patched; empty: it can
+    std::string original; // what the file has where the jump is written
+    std::string refusal;  // why it cannot be patched; empty: it can
 };
 
 // A function whose returns are probed.
@@ -42,15 +44,19 @@ struct ReturningFunction {
 // A file with sites, as the program maps it.
 struct PlacedImage {
     std::string path;
-    uint64_t bias = 0; // what is added to link-time addresses
-    Range code;        // where it is mapped
+    uint64_t first = 0; // what its first mapping's address has of the bias: link-time
+    uint64_t bias = 0;  // what is added to link-time addresses
+    Range code;         // where it is mapped; empty: nowhere
+    // Finds it in a program. Returns false if that does not map it.
+    bool locate(const MemoryMap& program);
+    bool is_mapped() const { return code.end != 0; }
     std::vector<PatchedPlace> places;
     std::vector<ReturningFunction> returning;
 };
 
-// Returns the files with the sites of a linked script. Fails if the program does not map one of
-// them, or if one cannot be analyzed.
+// Returns the files with the sites of a linked script. Fails if one cannot be analyzed, or if the
+// program does not map it, unless it is a library and `may_be_mapped_later`.
 Result<std::vector<PlacedImage>> place_sites(const struct ::djs_script& script,
-                                             const MemoryMap& program);
+                                             const MemoryMap& program, bool may_be_mapped_later);
 
 } // namespace djstap::injection

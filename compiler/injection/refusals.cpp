@@ -56,4 +56,27 @@ std::vector<std::string> describe_refusals(const struct ::djs_script& script,
     return sentences;
 }
 
+std::string describe_places(const std::vector<PlacedImage>& images) {
+    size_t entries = 0, patched = 0, returns = 0, patched_returns = 0;
+    for (const PlacedImage& image : images) {
+        for (const PatchedPlace& place : image.places)
+            if (place.site != DJS_NO_INDEX) {
+                entries++;
+                patched += place.refusal.empty();
+            }
+        for (const ReturningFunction& function : image.returning) {
+            returns++;
+            patched_returns += function.refusal.empty();
+        }
+    }
+    const auto share = [](size_t part, size_t all) {
+        return std::to_string(part) + " of " + std::to_string(all);
+    };
+    if (returns == 0)
+        return share(patched, entries) + " functions";
+    const std::string of_returns = "the returns of " + share(patched_returns, returns);
+    return entries == 0 ? of_returns + " functions"
+                        : share(patched, entries) + " functions, " + of_returns;
+}
+
 } // namespace djstap::injection

@@ -13,4 +13,7 @@ namespace djstap::injection {
 std::vector<std::string> describe_refusals(const struct ::djs_script& script,
                                            const std::vector<PlacedImage>& images, size_t most);
 
+// Returns how many can be patched: "3 of 4 functions, the returns of 1 of 2".
+std::string describe_places(const std::vector<PlacedImage>& images);
+
 } // namespace djstap::injection

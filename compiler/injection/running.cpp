@@ -88,6 +88,10 @@ Status Injection::stop_where_possible() {
     for (int i = 0; i < attempts; i++) {
         if (auto stopped = program_.stop(); !stopped)
             return stopped;
+        if (auto followed = follow_changes(); !followed) {
+            program_.resume();
+            return followed;
+        }
         auto moved = move_threads();
         if (!moved) {
             program_.resume();
@@ -109,12 +113,12 @@ bool Injection::restore(const MemoryMap& map) {
             return each.range.begin == base && Arena::is_mapped_at(each);
         }))
         return false;
+    adopt_placements();
     for (const auto& [at, stubs] : stubs_)
         for (const Patch& patch : stubs.patches) {
             const auto there = program_.read(patch.address, patch.bytes.size());
             if (there && *there == patch.bytes)
-                (void)program_.write(patch.address,
-                                     std::string_view(patch.before).substr(0, patch.bytes.size()));
+                (void)program_.write(patch.address, patch.before);
         }
     return true;
 }
@@ -127,7 +131,8 @@ bool Injection::is_used_by(pid_t thread, const MemoryMap& map) {
     for (const Arena::Part& code : linked_.code())
         ranges.push_back({code.begin, code.begin + code.bytes});
     for (size_t i = 0; i < images_.size(); i++)
-        ranges.push_back({stubs_[i].first, stubs_[i].first + room_for_stubs(images_[i])});
+        if (!stubs_[i].second.code.empty())
+            ranges.push_back({stubs_[i].first, stubs_[i].first + room_for_stubs(images_[i])});
     const auto is_inside = [&](uint64_t address) {
         return std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) {
             return address >= range.begin && address < range.end;

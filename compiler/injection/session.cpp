@@ -12,9 +12,11 @@
 #include "session/session_output.h"
 #include "session/signals.h"
 #include "session/traced_process.h"
+#include "system/stopwatch.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <optional>
@@ -149,6 +151,7 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
     auto code = code_of_program(*map, program->entry());
     if (!code)
         return code.failure();
+    const Stopwatch patching;
     if (auto placed = arena->place_near(*code, *map); !placed)
         return placed.failure();
     auto linked = LinkedRuntime::link(object, *arena);
@@ -162,11 +165,29 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
     SystemCommands commands;
     std::vector<AttachedProbe> probes;
     std::optional<Keeper> keeper;
+    bool has_executed = false;
     const Liveness process(injection.program().pid());
     const UserSessionParts session_parts{
         .runtime = *here.runtime,
         .rings = DJS_SLOTS,
-        .release = [&] { return release(injection, arena->file(), command.has_value(), keeper); },
+        .release =
+            [&] {
+                Status released = release(injection, arena->file(), command.has_value(), keeper);
+                if (released && options.verbose > 0)
+                    fprintf(stderr, "patch: %s, %s\n", describe_places(injection.images()).c_str(),
+                            patching.describe().c_str());
+                return released;
+            },
+        .turn =
+            [&] {
+                if (const std::string complaint = injection.answer_loader(); !complaint.empty())
+                    output.warning(complaint);
+                if (!has_executed && injection.program().has_executed()) {
+                    has_executed = true;
+                    output.warning("process " + std::to_string(injection.program().pid()) +
+                                   " has executed another program, which is not probed");
+                }
+            },
         .before_end =
             [&] {
                 settle(here, process.has_ended());
@@ -197,6 +218,9 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
     if (const u64 hits = here.unslotted())
         output.warning(std::to_string(hits) + " hits were not handled: more than " +
                        std::to_string(DJS_SLOTS - 1) + " threads ran at the same time");
+    if (injection.has_missed_loader())
+        output.warning("libraries that the program mapped later were not probed: djstap was not in "
+                       "time");
     if (const u64 returns = here.unmatched())
         output.warning(std::to_string(returns) +
                        " returns were not handled: what their handlers kept from the entry had "

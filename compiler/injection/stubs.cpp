@@ -30,6 +30,8 @@ class StubWriter {
         }
         if (place.enters != DJS_NO_INDEX)
             call_hit(2 * place.enters);
+        if (place.is_of_loader)
+            call_hit(DJS_AT_LOADER);
         return move(place);
     }
 
@@ -102,59 +104,75 @@ uint64_t room_for_stubs(const PlacedImage& image) {
     return image.places.size() * arch::stub_room();
 }
 
-Stubs make_stubs(PlacedImage& image, const Callees& callees, uint64_t at) {
-    const auto decoder = arch::InstructionDecoder::create();
-    const uint64_t room = room_for_stubs(image);
-    // What is refused at one place of a function concerns the others.
-    for (PatchedPlace& place : image.places) {
-        // What is possible at both ends of the memory is possible between them.
-        for (const uint64_t end : {at, at + room}) {
-            if (!place.refusal.empty())
-                break;
-            StubWriter writer(image, callees, end, *decoder);
-            if (const Status written = writer.write(place); !written)
-                place.refusal = written.failure().message;
-            else if (arch::planted_jump(place.address + image.bias, end).empty())
-                place.refusal = too_far;
-        }
-        if (place.refusal.empty())
-            continue;
-        for (const Moved& each : place.moved)
-            refuse_function(image, each.returns, place.refusal);
-        refuse_function(image, place.enters, place.refusal);
+namespace {
+
+// What is refused at one place of a function concerns the others.
+void refuse(PlacedImage& image, PatchedPlace& place, const std::string& refusal) {
+    place.refusal = refusal;
+    for (const Moved& each : place.moved)
+        refuse_function(image, each.returns, refusal);
+    refuse_function(image, place.enters, refusal);
+}
+
+// Takes refused functions out of the place. Returns whether anything is to be called there.
+bool keep_accepted(PatchedPlace& place, const std::set<uint32_t>& refused) {
+    if (refused.count(place.enters))
+        place.enters = DJS_NO_INDEX;
+    bool returns = false;
+    for (Moved& each : place.moved) {
+        if (refused.count(each.returns))
+            each.returns = DJS_NO_INDEX;
+        returns |= each.returns != DJS_NO_INDEX;
     }
+    return place.is_of_loader || place.site != DJS_NO_INDEX || place.enters != DJS_NO_INDEX ||
+           returns;
+}
+
+// Returns nothing if something had to be refused, of which stubs may have been written.
+std::optional<Stubs> write_stubs(PlacedImage& image, const Callees& callees, uint64_t at,
+                                 arch::InstructionDecoder& decoder) {
     std::set<uint32_t> refused;
     for (const ReturningFunction& function : image.returning)
         if (!function.refusal.empty())
             refused.insert(function.number);
     Stubs out;
+    bool complete = true;
     for (PatchedPlace& place : image.places) {
-        if (!place.refusal.empty())
-            continue;
-        if (refused.count(place.enters))
-            place.enters = DJS_NO_INDEX;
-        bool returns = false;
-        for (Moved& each : place.moved) {
-            if (refused.count(each.returns))
-                each.returns = DJS_NO_INDEX;
-            returns |= each.returns != DJS_NO_INDEX;
-        }
-        if (place.site == DJS_NO_INDEX && place.enters == DJS_NO_INDEX && !returns)
+        if (!place.refusal.empty() || !keep_accepted(place, refused))
             continue;
         const uint64_t here = at + out.code.size(), address = place.address + image.bias;
-        StubWriter writer(image, callees, here, *decoder);
-        if (!writer.write(place))
+        StubWriter writer(image, callees, here, decoder);
+        const Status written = writer.write(place);
+        std::string jump =
+            written ? arch::planted_jump(address, here + *writer.entry_at) : std::string();
+        if (jump.empty()) {
+            refuse(image, place, written ? too_far : written.failure().message);
+            complete = false;
             continue;
-        std::string jump = arch::planted_jump(address, here + *writer.entry_at);
+        }
         out.code += writer.code;
-        out.patches.push_back({address, std::move(jump), {}});
+        out.patches.push_back({address, std::move(jump), place.original});
         for (const Relocation& each : writer.relocations)
             if (each.from != address)
                 out.relocations.push_back(each);
         if (place.site != DJS_NO_INDEX)
             out.places.push_back({here + writer.return_at, place.site});
     }
+    if (!complete)
+        return std::nullopt;
     return out;
+}
+
+} // namespace
+
+Stubs make_stubs(PlacedImage& image, const Callees& callees, uint64_t at) {
+    const auto decoder = arch::InstructionDecoder::create();
+    for (PatchedPlace& place : image.places)
+        if (!place.refusal.empty())
+            refuse(image, place, std::string(place.refusal));
+    for (;;) // as often as places are refused, which is rare
+        if (auto stubs = write_stubs(image, callees, at, *decoder))
+            return std::move(*stubs);
 }
 
 } // namespace djstap::injection

@@ -19,7 +19,7 @@ struct Callees {
 struct Patch {
     uint64_t address = 0; // at run time
     std::string bytes;
-    std::string before; // what is there without it, once that is known
+    std::string before; // what is there without it
 };
 
 // An instruction that a jump replaces, behind its beginning, and what runs in its place.

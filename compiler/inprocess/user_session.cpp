@@ -130,6 +130,8 @@ bool UserSession::is_due() const {
 }
 
 void UserSession::turn() {
+    if (parts_.turn)
+        parts_.turn();
     parts_.runtime.run_due(now_ns());
     take_records(!others_write_);
 }

@@ -20,6 +20,8 @@ struct UserSessionParts {
     uint32_t rings = 1; // the first is written by this process
     // Lets the command run, after the begin probes; the command is released by default.
     std::function<Status()> release = {};
+    // Called again and again while the command runs.
+    std::function<void()> turn = {};
     // Called before the end probes, which run in this process.
     std::function<void()> before_end = {};
     // Whether what is probed has ended; by default, whether the command has.

@@ -64,6 +64,26 @@ struct djs_place {
 	u64 site;	    /* the first one there */
 };
 
+/* Those of one file. djstap changes them when the program maps or unmaps the file. */
+struct djs_places {
+	u64 begin, end;			/* of its stubs */
+	const struct djs_place *places; /* sorted by their return addresses */
+	u32 count;
+};
+
+/* What the program and djstap tell each other when the program has mapped or unmapped a library:
+ * the program asks until djstap has nothing more to map. */
+struct djs_loader_range {
+	u64 at, bytes; /* no bytes: nothing */
+};
+struct djs_loader {
+	u32 asked;			    /* the number of the program's last question */
+	u32 answered;			    /* the last one that djstap has answered */
+	struct djs_loader_range unmap, map; /* the answer */
+	s64 mapped;			    /* where the program has mapped that, or an error */
+	u32 is_deaf;			    /* djstap did not answer: it is not asked again */
+};
+
 /* A function whose returns are probed. */
 struct djs_returning {
 	u32 first; /* its first number in the list of sites */
@@ -72,6 +92,8 @@ struct djs_returning {
 };
 /* The argument of a stub is twice the number of the function, and 1 at its returns. */
 #define DJS_AT_RETURN 1u
+/* Or this one, where the dynamic loader tells that it has mapped or unmapped libraries. */
+#define DJS_AT_LOADER (UINT32_MAX - 1)
 
 #ifdef __cplusplus
 extern "C" {
@@ -79,9 +101,10 @@ extern "C" {
 
 /* Called by djstap, in this order; then djs_user_runtime.load. */
 void djs_injected_init(const struct djs_arena *arena);
-/* After that. `places` are sorted by their return addresses; `biases` are those of the script's
- * segments: what is added to link-time addresses. */
-void djs_injected_places(const struct djs_place *places, u32 count, unsigned long *biases);
+/* After that. `biases` are those of the script's segments: what is added to link-time addresses. */
+void djs_injected_places(const struct djs_places *files, u32 count, unsigned long *biases);
+/* Where the program asks. */
+struct djs_loader *djs_injected_loader(void);
 /* The same for functions whose returns are probed, and the sites of all of them. Returns -ENOMEM if
  * there is no memory for what they keep from their entries. */
 int djs_injected_returns(const struct djs_returning *functions, u32 count, const u32 *sites);

@@ -4,21 +4,22 @@
 #include "include/functions.h"
 #include "userspace/kernel.h"
 
-static const struct djs_place *places;
-static u32 place_count;
+static const struct djs_places *files;
+static u32 file_count;
 
 unsigned long *djs_biases; /* handlers load from it */
 
-void djs_injected_places(const struct djs_place *given, u32 count, unsigned long *biases)
+void djs_injected_places(const struct djs_places *given, u32 count, unsigned long *biases)
 {
 	djs_biases = biases;
-	places = given;
-	place_count = count;
+	files = given;
+	file_count = count;
 }
 
-static const struct djs_place *place_of_return(u64 return_address)
+static const struct djs_place *find_place(const struct djs_places *file, u64 return_address)
 {
-	u32 low = 0, high = place_count;
+	const struct djs_place *places = file->places;
+	u32 low = 0, high = file->count;
 
 	while (low < high) {
 		u32 middle = low + (high - low) / 2;
@@ -28,8 +29,19 @@ static const struct djs_place *place_of_return(u64 return_address)
 		else
 			high = middle;
 	}
-	return low < place_count && places[low].return_address == return_address ? &places[low]
+	return low < file->count && places[low].return_address == return_address ? &places[low]
 										 : NULL;
+}
+
+static const struct djs_place *place_of_return(u64 return_address)
+{
+	u32 i;
+
+	for (i = 0; i < file_count; i++)
+		if (return_address >= READ_ONCE(files[i].begin) &&
+		    return_address < READ_ONCE(files[i].end))
+			return find_place(&files[i], return_address);
+	return NULL;
 }
 
 const struct djs_site *djs_find_site(const struct djs_handler *handler, u64 return_address)

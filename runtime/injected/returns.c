@@ -178,19 +178,32 @@ static void leave_call(u32 site, u64 stack, u64 *registers)
 	put_call(call, KEPT_FREE);
 }
 
-void djs_injected_hit(u64 *registers, u32 argument)
+static void run_returns(const struct djs_returning *function, u64 *registers)
 {
-	const struct djs_returning *function = &returning[argument / 2];
 	const u32 *sites = returning_sites + function->first;
 	const u64 stack = djs_hit_stack(registers);
 	u32 i;
 
+	djs_pass_return(registers);
+	for (i = 0; i < function->count; i++)
+		leave_call(sites[i], stack, registers);
+}
+
+void djs_injected_hit(u64 *registers, u32 argument)
+{
+	const struct djs_returning *function = &returning[argument / 2];
+	const u32 *sites;
+	u32 i;
+
 	if (argument & DJS_AT_RETURN) {
-		djs_pass_return(registers);
-		for (i = 0; i < function->count; i++)
-			leave_call(sites[i], stack, registers);
+		run_returns(function, registers);
 		return;
 	}
+	if (argument == DJS_AT_LOADER) {
+		djs_loader_changed();
+		return;
+	}
+	sites = returning_sites + function->first;
 	djs_set_hit_address(registers, function->address);
 	for (i = 0; i < function->count; i++)
 		if (handler_of(sites[i])->entry)

@@ -21,6 +21,7 @@
 // - nanoseconds N: N times, measures calls of four() by the thread's CPU time, with pauses, and
 //   says the least time of one, in 1/100 ns
 // - short: calls functions that are too short for a jump, or that something jumps into
+// - exec: executes the program once more, with the actions that follow
 // - wait: reads a line
 // - end: ends by SIGKILL
 // - early: as the first action, signals arrive from before the program's entry on, up to this
@@ -453,6 +454,9 @@ int main(int argc, char** argv) {
             nanoseconds(n);
         } else if (!strcmp(action, "short")) {
             printf("%d %d\n", entered(3), tiny(4));
+        } else if (!strcmp(action, "exec")) {
+            argv[i] = argv[0];
+            execv("/proc/self/exe", argv + i);
         } else if (!strcmp(action, "wait")) {
             wait_for_line();
         } else if (!strcmp(action, "early")) {

@@ -230,6 +230,19 @@ def interrupted_in_locks(runner):
     check(hits <= calls and hits + skipped == calls, f"{calls} calls, {hits} handled, {skipped} skipped: {done.stderr}")
 
 
+def executed(runner):
+    """What a program recorded before it executed another one is read, and it is said that the other one is not probed."""
+    script = 'global n probe process.function("sum") { n++; println($a) } probe end { printf("%d hits\\n", n) }'
+    command = runner.command(["-c", f"{runner.path('program')} sum 1000 exec wait sum 3"], script)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    message = process.stderr.readline()
+    check("has executed another program, which is not probed" in message, f"the message is {message!r}")
+    out, errors = process.communicate("go on\n", timeout=1200)
+    lines = [line for line in out.splitlines() if line not in ("go on", "done")]
+    check(lines == [str(i) for i in range(1, 1001)] + ["1000 hits"] and out.count("done") == 1, f"it printed {out[-100:]!r}")
+    check(process.returncode == 0 and not errors, f"status {process.returncode}: {errors}")
+
+
 def killed_program(runner):
     """What a killed program recorded is read to the end."""
     done = runner.run("program", "sum 1000 end", 'probe process.function("sum") { println($a) } probe end { println("end") }')
@@ -399,7 +412,7 @@ RETURN_HITS = [
     ("n++ at a return", 160, "n++"),
     ("a value from the entry at a return", 800, "v += $a"),
 ]
-CHECKS = [instructions, listings, unsafe_entries, unsafe_returns, loops_at_entries, traces, interrupted, interrupted_in_locks, killed_program,
+CHECKS = [instructions, listings, unsafe_entries, unsafe_returns, loops_at_entries, traces, interrupted, interrupted_in_locks, executed, killed_program,
           killed_djstap, killed_before, freed_at_the_end, neighbours, everything, crowd, alone, signals_at_start, killed_at_start, limited]
 
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Libraries that the program maps or unmaps while it runs. The thread that does so waits in the
+// dynamic loader until djstap has placed the probes: nothing of a new library runs yet, and nothing
+// of one that is gone runs any more, so no thread has to be stopped.
+#include "injection/injection.h"
+
+#include <algorithm>
+#include <climits>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace djstap::injection {
+
+// Whether a file is where its probes are to be.
+bool Injection::is_at(size_t number, const MemoryMap& map) const {
+    PlacedImage now;
+    now.path = images_[number].path;
+    now.first = images_[number].first;
+    return now.locate(map) && now.bias == placements_[number].bias;
+}
+
+// Whether they are there.
+bool Injection::is_in_place(size_t number, const MemoryMap& map) {
+    if (!is_at(number, map))
+        return false;
+    const std::vector<Patch>& patches = stubs_[number].second.patches;
+    if (patches.empty())
+        return true;
+    const auto there = program_.read(patches.front().address, patches.front().bytes.size());
+    return there && *there == patches.front().bytes;
+}
+
+std::string Injection::complete_image(size_t number, bool is_mapped) {
+    const auto& [at, stubs] = stubs_[number];
+    const std::string& path = images_[number].path;
+    if (!is_mapped || !program_.write(at, stubs.code)) {
+        given_up_.push_back(number);
+        stubs_[number] = {};
+        return "'" + path + "' is not probed: the program cannot map memory for probes";
+    }
+    publish(number);
+    for (const Patch& patch : stubs.patches)
+        if (!program_.write(patch.address, patch.bytes))
+            return "'" + path + "' is probed in part: its code cannot be written";
+    return "";
+}
+
+std::string Injection::settle_images(const MemoryMap& map, djs_loader& loader) {
+    std::string complaint;
+    if (!pending_)
+        adopt_placements();
+    if (pending_) {
+        const size_t number = *std::exchange(pending_, std::nullopt);
+        const bool is_mapped = static_cast<uint64_t>(loader.mapped) == stubs_[number].first;
+        complaint = complete_image(number, is_mapped);
+    }
+    for (size_t i = 0; i < images_.size(); i++) {
+        if (i == loader_image_)
+            continue;
+        if (placements_[i].is_placed && !is_in_place(i, map)) {
+            loader.unmap = {stubs_[i].first, room_for_stubs(images_[i])};
+            retract(i);
+            return complaint;
+        }
+        if (placements_[i].is_placed || !complaint.empty() ||
+            std::find(given_up_.begin(), given_up_.end(), i) != given_up_.end() ||
+            !images_[i].locate(map))
+            continue;
+        MemoryMap used = map;
+        if (auto planned = plan_image(i, map, used); !planned) {
+            given_up_.push_back(i);
+            return "'" + images_[i].path + "' is not probed: " + planned.failure().message;
+        }
+        pending_ = i;
+        loader.map = {stubs_[i].first, room_for_stubs(images_[i])};
+        return complaint;
+    }
+    return complaint;
+}
+
+std::string Injection::answer_loader() {
+    if (!loader_image_)
+        return "";
+    djs_loader& loader = *linked_.loader();
+    const u32 question = __atomic_load_n(&loader.asked, __ATOMIC_ACQUIRE);
+    if (question == loader.answered)
+        return "";
+    loader.map = loader.unmap = {0, 0};
+    std::string complaint;
+    if (const auto map = MemoryMap::of(program_.pid()))
+        complaint = settle_images(*map, loader);
+    __atomic_store_n(&loader.answered, question, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &loader.answered, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    return complaint;
+}
+
+void Injection::retract(size_t number) {
+    placements_[number].is_placed = false;
+    files_[number].begin = files_[number].end = 0;
+    stubs_[number] = {};
+}
+
+// The program may have mapped or unmapped files between the analysis and its stop.
+Status Injection::follow_changes() {
+    const auto map = MemoryMap::of(program_.threads().front());
+    if (!map)
+        return map.failure();
+    for (size_t i = 0; i < images_.size(); i++) {
+        if (i == loader_image_)
+            continue;
+        if (placements_[i].is_placed && !is_at(i, *map)) {
+            if (!loader_image_)
+                return Failure{"the program has unmapped '" + images_[i].path + "' meanwhile", ""};
+            retract(i);
+        }
+        if (placements_[i].is_placed || !images_[i].locate(*map))
+            continue;
+        MemoryMap used = *map;
+        if (auto planned = plan_image(i, *map, used); !planned)
+            return planned;
+        publish(i);
+    }
+    return Done{};
+}
+
+// Another process may have placed or lost files since this one was forked.
+void Injection::adopt_placements() {
+    for (size_t i = 0; i < images_.size(); i++) {
+        const Placement placed = placements_[i];
+        if (!placed.is_placed) {
+            stubs_[i] = {};
+            continue;
+        }
+        if (stubs_[i].first == placed.stubs && images_[i].bias == placed.bias)
+            continue;
+        images_[i].bias = placed.bias;
+        images_[i].code = placed.code;
+        stubs_[i] = {placed.stubs, make_stubs(images_[i], callees(), placed.stubs)};
+    }
+}
+
+} // namespace djstap::injection

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "injection/loader.h"
+
+#include "arch/instructions.h"
+
+#include <algorithm>
+#include <cstring>
+#include <elf.h>
+#include <link.h>
+
+namespace djstap::injection {
+
+namespace {
+
+template <class T> std::optional<T> read_at(TracedProgram& program, uint64_t address) {
+    const auto bytes = program.read(address, sizeof(T));
+    if (!bytes)
+        return std::nullopt;
+    T value{};
+    memcpy(&value, bytes->data(), sizeof value);
+    return value;
+}
+
+// Returns where the program has what the loader tells debuggers; 0: nowhere.
+uint64_t rendezvous(TracedProgram& program) {
+    const auto headers = program.auxiliary(AT_PHDR), count = program.auxiliary(AT_PHNUM);
+    uint64_t bias = 0;
+    for (uint64_t i = 0; headers && count && i < *count; i++) {
+        const auto header = read_at<Elf64_Phdr>(program, *headers + i * sizeof(Elf64_Phdr));
+        if (!header)
+            return 0;
+        if (header->p_type == PT_PHDR)
+            bias = *headers - header->p_vaddr;
+        if (header->p_type != PT_DYNAMIC)
+            continue;
+        const uint64_t end = bias + header->p_vaddr + header->p_memsz;
+        for (uint64_t at = bias + header->p_vaddr; at < end; at += sizeof(Elf64_Dyn)) {
+            const auto entry = read_at<Elf64_Dyn>(program, at);
+            if (!entry || entry->d_tag == DT_NULL)
+                return 0;
+            if (entry->d_tag == DT_DEBUG)
+                return entry->d_un.d_ptr;
+        }
+    }
+    return 0;
+}
+
+} // namespace
+
+std::optional<PlacedImage> place_in_loader(TracedProgram& program, const MemoryMap& map) {
+    const uint64_t told = rendezvous(program);
+    const auto debug = told ? read_at<r_debug>(program, told) : std::nullopt;
+    if (!debug || debug->r_brk == 0)
+        return std::nullopt;
+    const auto mapping = std::find_if(map.all().begin(), map.all().end(), [&](const Mapping& each) {
+        return each.executable && debug->r_brk >= each.range.begin && debug->r_brk < each.range.end;
+    });
+    const auto decoder = arch::InstructionDecoder::create();
+    if (mapping == map.all().end() || !decoder)
+        return std::nullopt;
+    constexpr size_t most = 32;
+    const auto code =
+        program.read(debug->r_brk, std::min<uint64_t>(most, mapping->range.end - debug->r_brk));
+    if (!code)
+        return std::nullopt;
+    // It only returns. What follows, up to the next function, never runs.
+    size_t at = 0;
+    const auto decode = [&](size_t offset) {
+        return decoder->decode(std::string_view(*code).substr(offset), debug->r_brk + offset);
+    };
+    arch::Instruction first = decode(at);
+    if (first.landing_pad) {
+        at += first.length;
+        first = decode(at);
+    }
+    if (first.length == 0 || first.flow != arch::Flow::Return)
+        return std::nullopt;
+    size_t end = at + first.length;
+    while (end - at < arch::planted_jump_bytes()) {
+        const arch::Instruction filler = decode(end);
+        if (filler.length == 0 || !filler.filler)
+            return std::nullopt;
+        end += filler.length;
+    }
+    PatchedPlace place;
+    place.is_of_loader = true;
+    place.address = debug->r_brk + at;
+    place.moved.push_back({place.address, code->substr(at, first.length), true});
+    place.original = code->substr(at, arch::planted_jump_bytes());
+    PlacedImage image;
+    image.code = mapping->range;
+    image.places.push_back(std::move(place));
+    return image;
+}
+
+} // namespace djstap::injection

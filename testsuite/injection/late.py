@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Libraries that a program loads and unloads while it is probed (--runtime=process), on this machine, without a guest.
+
+    late.py --djstap build/release/bin/djstap [--turns N] [CHECK...]
+"""
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+from harness import HERE, Runner, check, is_free, lacks_instructions, run_tests, wait_until  # noqa: E402
+
+ONCE = 'global n function once() { if (!n++) println("hit") } '
+
+
+class Programs:
+    """late.c and its library."""
+
+    def __init__(self, djstap, folder, turns):
+        self.runner, self.turns = Runner(djstap, folder), turns
+        self.program, self.library = (os.path.join(folder, name) for name in ("late", "libplugin.so"))
+        subprocess.run(["cc", "-g", "-O2", "-pthread", os.path.join(HERE, "late.c"), "-o", self.program], check=True)
+        subprocess.run(["cc", "-g", "-O2", "-shared", "-fPIC", os.path.join(HERE, "plugin.c"), "-o", self.library], check=True)
+
+    def point(self, function="plugged"):
+        return f'probe process("{self.library}").function("{function}")'
+
+    def arguments(self, actions):
+        return [self.program, self.library, *actions.split()]
+
+    def run(self, actions, script, *options):
+        command = self.runner.command(["-c", " ".join(self.arguments(actions)), *options], script)
+        return subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+
+    def start(self, actions):
+        """Starts it on its own; it has printed that it spins."""
+        process = subprocess.Popen(self.arguments(actions), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        check(process.stdout.readline() == "spinning\n", "the program does not wait")
+        return process
+
+    def trace(self, process, script):
+        return subprocess.Popen(self.runner.command(["-x", str(process.pid)], script), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def check_lines(done, expected):
+    check(sorted(done.stdout.splitlines()) == sorted(expected) and done.returncode == 0 and not done.stderr,
+          f"it printed {done.stdout!r} {done.stderr!r}")
+
+
+def go_on(process):
+    process.stdin.write("go on\n")
+    process.stdin.flush()
+
+
+def check_end(process):
+    go_on(process)
+    out, _ = process.communicate(timeout=600)
+    check(process.returncode == 0 and out == "right\n", f"the program printed {out!r}, status {process.returncode}")
+
+
+def check_loaded(programs):
+    """A library is probed each time when it is loaded, wherever, from its constructor on."""
+    done = programs.run("load load elsewhere", programs.point() + ' { printf("%s %d %d\\n", probefunc(), $a, $b) }')
+    check_lines(done, ["plugged 7 7", "plugged 1 2"] * 3 + ["right"])
+
+
+def check_named_in_the_program(programs):
+    """.library() names it by its path."""
+    done = programs.run("load", f'probe process.library("{programs.library}").function("plugged") {{ println($a) }}')
+    check_lines(done, ["7", "1", "right"])
+
+
+def check_returns(programs):
+    """Returns, and what was kept from the entries."""
+    done = programs.run("load elsewhere", programs.point() + '.return { printf("%d %d\\n", $return, $a) }')
+    check_lines(done, ["77 7", "12 1"] * 2 + ["right"])
+
+
+def check_beside_others(programs):
+    """With the program's own functions, while it runs in them."""
+    script = programs.point() + " { n[probefunc()]++ } " + """probe process.function("own") { m++ }
+        global n, m probe end { printf("%d %d\\n", n["plugged"], m > 0) }"""
+    check_lines(programs.run("threads 20", script), [f"{20 * 1001} 1", "right"])
+
+
+def check_children(programs):
+    """A child that loads it does not wait, and counts nothing."""
+    done = programs.run("child load child", "global n " + programs.point() + " { n++ } probe end { println(n) }")
+    check_lines(done, ["2", "right"])
+
+
+def check_never_loaded(programs):
+    """A script may name a library that is never loaded."""
+    done = programs.run("threads 0", "global n " + programs.point() + " { n++ } probe end { println(n) }")
+    check_lines(done, ["0", "right"])
+
+
+def check_attached_before(programs):
+    """A process of -x loads it after the session has started."""
+    process = programs.start("wait load hold")
+    tracer = programs.trace(process, 'probe timer.ms(10) { if (!m++) println("go") } global m ' + programs.point() + " { println($a) }")
+    check(tracer.stdout.readline() == "go\n", "the session does not start")
+    wait_until(lambda: not is_free(process.pid), "it is not probed")
+    check_end(process)
+    out, errors = tracer.communicate(timeout=600)
+    check(out == "7\n1\n7\n1\n" and tracer.returncode == 0 and not errors, f"it printed {out!r} {errors!r}")
+
+
+def check_unloaded(programs):
+    """Nothing is written where a library was that has been unloaded."""
+    process = programs.start("hold wait forget load wait")
+    tracer = programs.trace(process, ONCE + programs.point() + " { once() }")
+    wait_until(lambda: not is_free(process.pid), "it is not probed")
+    go_on(process)
+    check(process.stdout.readline() == "forgotten\n", "the library is not unloaded")
+    go_on(process)
+    check(process.stdout.readline() == "spinning\n", "the library is not loaded again")
+    check(tracer.stdout.readline() == "hit\n", "there is no hit")
+    tracer.send_signal(signal.SIGINT)
+    _, errors = tracer.communicate(timeout=600)
+    check(tracer.returncode == 0 and not errors, f"messages: {errors!r}")
+    check(is_free(process.pid), "something is left in the program")
+    check_end(process)
+
+
+def check_ends_unloaded(programs):
+    """Nor when the session ends."""
+    process = programs.start("hold wait forget")
+    tracer = programs.trace(process, programs.point() + " { println(1) }")
+    wait_until(lambda: not is_free(process.pid), "it is not probed")
+    go_on(process)
+    check(process.stdout.readline() == "forgotten\n", "the library is not unloaded")
+    tracer.send_signal(signal.SIGINT)
+    tracer.communicate(timeout=600)
+    check(is_free(process.pid), "something is left in the program")
+    check_end(process)
+
+
+def check_killed(programs):
+    """Whenever djstap is killed, the thread that loads a library goes on, and nothing of the probes stays."""
+    for turn in range(programs.turns):
+        process = programs.start("wait threads 40 wait")
+        tracer = programs.trace(process, ONCE + programs.point() + " { once() } " + 'probe process.function("own") { once() }')
+        wait_until(lambda: not is_free(process.pid), "it is not probed")
+        go_on(process)
+        check(tracer.stdout.readline() == "hit\n", "there is no hit")
+        time.sleep(turn / 100)  # another moment each time
+        tracer.kill()
+        tracer.communicate()
+        check(process.stdout.readline() == "spinning\n", "the program does not go on")
+        wait_until(lambda: is_free(process.pid), "the probes are left in the program")
+        check_end(process)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--djstap", required=True)
+    parser.add_argument("--turns", type=int, default=4, help="how often djstap is killed")
+    parser.add_argument("checks", nargs="*")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        djstap = os.path.abspath(options.djstap)
+        if reason := lacks_instructions(djstap):
+            print("skipped: " + reason)
+            return 77
+        programs = Programs(djstap, folder, options.turns)
+        tests = [(name[len("check_"):], lambda each=each: each(programs)) for name, each in globals().items()
+                 if name.startswith("check_") and each.__doc__]
+        return run_tests(tests, options.checks)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
