@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Attaches to processes that do what makes it hard (--runtime=process -x), on this machine, without a guest.
 
-    attached.py --djstap build/release/bin/djstap [CHECK...]
+    attached.py --djstap build/release/bin/djstap [--attaches N] [--kills N] [CHECK...]
 """
 import argparse
 import os
@@ -29,8 +29,8 @@ HITS = 'global n probe process.function("sum") { if (++n == 1000) exit() } probe
 class Programs:
     """The forms of attached.c, and processes of them."""
 
-    def __init__(self, djstap, folder, attaches):
-        self.djstap, self.folder, self.attaches = djstap, folder, attaches
+    def __init__(self, djstap, folder, attaches, kills):
+        self.djstap, self.folder, self.attaches, self.kills = djstap, folder, attaches, kills
         self.runner = Runner(djstap, folder)
 
     def path(self, *options):
@@ -108,12 +108,12 @@ def check_end_of_running_program(programs):
 def check_killed_while_attached(programs):
     """Whenever djstap is killed, a process that it probes goes on, and is freed of the probes."""
     process = running(programs, "spin 4")
-    for turn in range(12):
+    for turn in range(programs.kills):
         tracer = subprocess.Popen(programs.command(process, 'global n probe process.function("{sum,fact}").return { n++ }'),
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if turn % 3 == 0:
             wait_until(lambda: not is_free(process.pid) or tracer.poll() is not None, "it is not probed")
-        time.sleep(turn / 200)  # another moment each time
+        time.sleep(turn % 40 / 200)  # another moment each time
         tracer.kill()
         tracer.wait()
         # The process that withdraws the probes holds the memory.
@@ -266,10 +266,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--djstap", required=True)
     parser.add_argument("--attaches", type=int, default=5, help="how often djstap attaches to a program under load")
+    parser.add_argument("--kills", type=int, default=12, help="how often djstap is killed while it attaches")
     parser.add_argument("checks", nargs="*")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        programs = Programs(os.path.abspath(options.djstap), folder, options.attaches)
+        programs = Programs(os.path.abspath(options.djstap), folder, options.attaches, options.kills)
         if reason := lacks_instructions(programs.djstap):
             print("skipped: " + reason)
             return 77
