@@ -101,7 +101,7 @@ Status Injection::plan_image(size_t number, const MemoryMap& map, MemoryMap& own
     if (!at)
         return Failure{"no free memory is near enough to the code of '" + image.path + "'", ""};
     own.reserve({*at, *at + bytes}); // stubs of other images go elsewhere
-    skip_changed_code(image);
+    skip_changed_code(image, map);
     stubs_[number] = {*at, make_stubs(image, callees(), *at)};
     return Done{};
 }
@@ -125,11 +125,16 @@ void Injection::publish(size_t number) {
 }
 
 // A program may change its own code, or another tracer has.
-void Injection::skip_changed_code(PlacedImage& image) {
+void Injection::skip_changed_code(PlacedImage& image, const MemoryMap& map) {
     const auto is_as_in_file = [&](uint64_t address, const std::string& bytes) {
         const auto there = program_.read(address + image.bias, bytes.size());
         return there && *there == bytes;
     };
+    for (PatchedPlace& place : image.places) {
+        const Mapping* const mapping = map.at(place.address + image.bias);
+        if (place.refusal.empty() && mapping && mapping->writable)
+            place.refusal = "the program may change its code there";
+    }
     for (PatchedPlace& place : image.places)
         if (place.refusal.empty() &&
             (!is_as_in_file(place.address, place.original) ||

@@ -62,7 +62,7 @@ class Injection {
     void adopt_placements();
     void retract(size_t number);
     Status follow_changes();
-    void skip_changed_code(PlacedImage& image);
+    void skip_changed_code(PlacedImage& image, const MemoryMap& map);
     Status place();
     Result<uint64_t> open_arena();
     Status share();

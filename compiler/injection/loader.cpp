@@ -52,11 +52,9 @@ std::optional<PlacedImage> place_in_loader(TracedProgram& program, const MemoryM
     const auto debug = told ? read_at<r_debug>(program, told) : std::nullopt;
     if (!debug || debug->r_brk == 0)
         return std::nullopt;
-    const auto mapping = std::find_if(map.all().begin(), map.all().end(), [&](const Mapping& each) {
-        return each.executable && debug->r_brk >= each.range.begin && debug->r_brk < each.range.end;
-    });
+    const Mapping* const mapping = map.at(debug->r_brk);
     const auto decoder = arch::InstructionDecoder::create();
-    if (mapping == map.all().end() || !decoder)
+    if (!mapping || !mapping->executable || !decoder)
         return std::nullopt;
     constexpr size_t most = 32;
     const auto code =

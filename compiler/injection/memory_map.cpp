@@ -34,6 +34,7 @@ Result<MemoryMap> MemoryMap::of(pid_t pid) {
         constexpr size_t rights = 4;
         if (line.size() < rest + 2 + rights)
             return Failure{file + " has an unknown form", ""};
+        mapping.writable = line[rest + 2] == 'w';
         mapping.executable = line[rest + 3] == 'x';
         std::from_chars(number.ptr + 2 + rights, end, mapping.offset, 16);
         if (const size_t path = line.find('/'); path != std::string::npos)
@@ -52,6 +53,13 @@ void MemoryMap::reserve(const Range& range) {
     Mapping reserved;
     reserved.range = {range.begin & ~(page - 1), (range.end + page - 1) & ~(page - 1)};
     mappings_.push_back(std::move(reserved));
+}
+
+const Mapping* MemoryMap::at(uint64_t address) const {
+    const auto found = std::find_if(mappings_.begin(), mappings_.end(), [&](const Mapping& each) {
+        return address >= each.range.begin && address < each.range.end;
+    });
+    return found == mappings_.end() ? nullptr : &*found;
 }
 
 std::vector<Mapping> MemoryMap::of_file(const std::string& path) const {

@@ -19,7 +19,7 @@ struct Range {
 struct Mapping {
     Range range;
     uint64_t offset = 0; // in the file
-    bool executable = false;
+    bool writable = false, executable = false;
     std::string path; // empty: no file
 };
 
@@ -32,6 +32,8 @@ class MemoryMap {
     void reserve(const Range& range);
     // Returns the mappings of a file.
     std::vector<Mapping> of_file(const std::string& path) const;
+    // Returns the mapping of an address; null: there is none.
+    const Mapping* at(uint64_t address) const;
     const std::vector<Mapping>& all() const { return mappings_; }
 
   private:

@@ -9,8 +9,14 @@
 //   next line
 // - traced: a child traces it
 // - sleepy: it sleeps between calls of sum(), in a function that leaves most of its frame as it is
+// - changes: it has changed the first instruction of adapted()
+// - writable: its code may be written to
+// - sharing: a child that runs in the same memory calls sum(), too
+// - forking: its children call sum(), one after the other, while it does
 // - crowd: 100 threads call sum() in turns; none calls it again before all others have
+#define _GNU_SOURCE // clone
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -68,6 +74,43 @@ static void turn(bool faults) {
 static void* spin(void* unused) {
     while (!over)
         turn(false);
+    return unused;
+}
+
+// Returns a constant that the program changes.
+long adapted(void);
+__asm__(".text\n.globl adapted\n.type adapted, @function\nadapted:\n\tmov $1, "
+        "%eax\n\tnop\n\tnop\n\tret\n"
+        ".size adapted, .-adapted\n");
+
+static void adapt(bool stays_writable) {
+    char* const code = (char*)&adapted;
+    char* const at = (char*)((unsigned long)code & ~(PAGE - 1ul));
+    mprotect(at, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+    if (stays_writable)
+        return;
+    code[1] = 2;
+    mprotect(at, 2 * PAGE, PROT_READ | PROT_EXEC);
+}
+
+// It has the thread's memory of its parent, and calls nothing of a library.
+static int share(void* unused) {
+    (void)unused;
+    while (!over)
+        if (sum(1, 2) != 3)
+            wrong = true;
+    return 0;
+}
+
+static void* fork_often(void* unused) {
+    while (!over) {
+        int status = 0;
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(sum(1, 2) != 3);
+        if (waitpid(child, &status, 0) != child || status != 0)
+            wrong = true;
+    }
     return unused;
 }
 
@@ -149,12 +192,28 @@ int main(int argc, char** argv) {
         pthread_create(&reader, NULL, read_on, NULL);
         pthread_exit(NULL);
     }
+    if (!strcmp(way, "changes") || !strcmp(way, "writable"))
+        adapt(*way == 'w');
+    static char stack[65536];
+    pid_t child = 0;
+    if (!strcmp(way, "sharing"))
+        child = clone(share, stack + sizeof stack, CLONE_VM | SIGCHLD, NULL);
+    pthread_t forker;
+    const bool forks = !strcmp(way, "forking");
+    if (forks)
+        pthread_create(&forker, NULL, fork_often, NULL);
     // The first thread has the faults, and executes what djstap asks for.
     pthread_create(&reader, NULL, end_spinning, NULL);
     puts("spinning");
     fflush(stdout);
     while (!over)
         turn(faults);
+    if (child)
+        waitpid(child, NULL, 0);
+    if (forks)
+        pthread_join(forker, NULL);
+    if (adapted() != (strcmp(way, "changes") ? 1 : 2))
+        wrong = true;
     puts(wrong ? "wrong" : "right");
     return 0;
 }

@@ -223,6 +223,39 @@ def check_namespace(programs):
     check_end(process)
 
 
+def check_changed_code(programs):
+    """A program that changes its own code is not probed where it has done so, or may do so, and it is said."""
+    for way, reason in (("changes", "the program has other code there than its file"), ("writable", "the program may change its code there")):
+        process = programs.start(way)
+        done = programs.attach(process, 'probe process.function("adapted") { println(1) } probe timer.ms(1) { exit() }')
+        check(f"'adapted' of '{programs.path()}' is not probed: {reason}" in done.stderr and done.stdout == "",
+              f"it printed {done.stdout!r} {done.stderr!r}")
+        check(is_free(process.pid), "something is left in the program")
+        check_end(process)
+
+
+def check_sharing(programs):
+    """A child that runs in the same memory is stopped with the program while its code changes."""
+    process = programs.start("sharing")
+    for _ in range(programs.attaches):
+        done = programs.attach(process, HITS)
+        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        check(is_free(process.pid), "something is left in the program")
+    check_end(process)
+
+
+def check_forking(programs):
+    """Children that are created again and again are not probed, and never wait."""
+    process = programs.start("forking")
+    script = """global a, n probe process.function("sum") { a[$a, "x"]++; if (++n == 20000) exit() }
+        probe end { println(n >= 20000); delete a }"""
+    for _ in range(programs.attaches):
+        done = programs.attach(process, script)
+        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        check(is_free(process.pid), "something is left in the program")
+    check_end(process)
+
+
 def check_other_user(programs):
     """A process of another user is refused: that user can write to what djstap would execute."""
     if os.geteuid():

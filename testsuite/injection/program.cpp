@@ -15,6 +15,7 @@
 // - trace: prints the names of the functions that called it, as backtrace() finds them
 // - signals N: a timer's signals call sum(1, 2) until there were N, while the program calls it:
 //   says how often in all
+// - forks N: the same with a child for each signal, which returns from the handler, too
 // - alternate: a signal calls sum(1, 2) on a small stack of its own
 // - steps: counts the instructions of a call of four(), by single steps of a child that traces it,
 //   and says the least number
@@ -340,6 +341,24 @@ static void signals(int n) {
     setitimer(ITIMER_REAL, &never, nullptr);
     printf("%ld\n", calls + signals_seen);
 }
+static volatile bool is_child;
+static void on_fork(int) {
+    signals_seen = signals_seen + 1;
+    is_child = fork() == 0;
+    sum(1, 2);
+}
+static void forks(int n) {
+    signal(SIGCHLD, SIG_IGN);
+    signal(SIGALRM, on_fork);
+    const itimerval every = {{0, 3000}, {0, 3000}}, never = {};
+    setitimer(ITIMER_REAL, &every, nullptr);
+    while (signals_seen < n) {
+        sum(1, 2);
+        if (is_child)
+            _exit(0);
+    }
+    setitimer(ITIMER_REAL, &never, nullptr);
+}
 static void alternate() {
     static char stack[16384];
     const stack_t other = {stack, 0, sizeof stack};
@@ -446,6 +465,8 @@ int main(int argc, char** argv) {
             outer("");
         } else if (!strcmp(action, "signals")) {
             signals(n);
+        } else if (!strcmp(action, "forks")) {
+            forks(n);
         } else if (!strcmp(action, "alternate")) {
             alternate();
         } else if (!strcmp(action, "steps")) {

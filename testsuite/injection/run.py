@@ -230,6 +230,14 @@ def interrupted_in_locks(runner):
     check(hits <= calls and hits + skipped == calls, f"{calls} calls, {hits} handled, {skipped} skipped: {done.stderr}")
 
 
+def forked_in_handlers(runner):
+    """A signal's handler that forks in the middle of a hit leaves neither the program nor its children waiting."""
+    script = """global a, n probe process.function("sum") { a[$a, "x"] += $b; n++ }
+        probe end { printf("%d\\n", n > 0 && a[1, "x"] > 0) }"""
+    done = runner.run("program", "forks 200 sum 1", script)
+    check(sorted(done.stdout.splitlines()) == ["1", "done"] and done.returncode == 0, f"it printed {done.stdout!r} {done.stderr!r}")
+
+
 def executed(runner):
     """What a program recorded before it executed another one is read, and it is said that the other one is not probed."""
     script = 'global n probe process.function("sum") { n++; println($a) } probe end { printf("%d hits\\n", n) }'
@@ -412,7 +420,7 @@ RETURN_HITS = [
     ("n++ at a return", 160, "n++"),
     ("a value from the entry at a return", 800, "v += $a"),
 ]
-CHECKS = [instructions, listings, unsafe_entries, unsafe_returns, loops_at_entries, traces, interrupted, interrupted_in_locks, executed, killed_program,
+CHECKS = [instructions, listings, unsafe_entries, unsafe_returns, loops_at_entries, traces, interrupted, interrupted_in_locks, forked_in_handlers, executed, killed_program,
           killed_djstap, killed_before, freed_at_the_end, neighbours, everything, crowd, alone, signals_at_start, killed_at_start, limited]
 
 
