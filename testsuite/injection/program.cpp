@@ -331,33 +331,25 @@ static void cancel() {
     pthread_join(thread, &result);
     printf("%s\n", result == PTHREAD_CANCELED ? "canceled" : "returned");
 }
-static void signals(int n) {
-    signal(SIGALRM, on_signal);
-    const itimerval every = {{0, 100}, {0, 100}}, never = {};
-    setitimer(ITIMER_REAL, &every, nullptr);
-    long calls = 0;
-    for (; signals_seen < n; calls++)
-        sum(1, 2);
-    setitimer(ITIMER_REAL, &never, nullptr);
-    printf("%ld\n", calls + signals_seen);
-}
 static volatile bool is_child;
 static void on_fork(int) {
     signals_seen = signals_seen + 1;
     is_child = fork() == 0;
     sum(1, 2);
 }
-static void forks(int n) {
+static void signals(int n, bool forks) {
     signal(SIGCHLD, SIG_IGN);
-    signal(SIGALRM, on_fork);
-    const itimerval every = {{0, 3000}, {0, 3000}}, never = {};
+    signal(SIGALRM, forks ? on_fork : on_signal);
+    const itimerval every = {{0, forks ? 3000 : 100}, {0, 100}}, never = {};
     setitimer(ITIMER_REAL, &every, nullptr);
-    while (signals_seen < n) {
+    long calls = 0;
+    for (; signals_seen < n && !is_child; calls++)
         sum(1, 2);
-        if (is_child)
-            _exit(0);
-    }
+    if (is_child)
+        _exit(0);
     setitimer(ITIMER_REAL, &never, nullptr);
+    if (!forks)
+        printf("%ld\n", calls + signals_seen);
 }
 static void alternate() {
     static char stack[16384];
@@ -463,10 +455,8 @@ int main(int argc, char** argv) {
             cancel();
         } else if (!strcmp(action, "trace")) {
             outer("");
-        } else if (!strcmp(action, "signals")) {
-            signals(n);
-        } else if (!strcmp(action, "forks")) {
-            forks(n);
+        } else if (!strcmp(action, "signals") || !strcmp(action, "forks")) {
+            signals(n, *action == 'f');
         } else if (!strcmp(action, "alternate")) {
             alternate();
         } else if (!strcmp(action, "steps")) {
