@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <poll.h>
 #include <set>
@@ -65,8 +66,14 @@ void Agent::say(const std::string& script, const std::string& message) {
 }
 
 void Agent::show_recorded() {
+    std::map<std::string, std::string> shown; // by their names in metrics
     for (const std::string& path : options_.recorded) {
         const std::string name = std::filesystem::path(path).stem().string();
+        const auto [first, is_first] = shown.emplace(name_component(name), name);
+        if (!is_first) {
+            say(first->second, path + " is not shown: its name is that of another recording");
+            continue;
+        }
         auto recorded = read_frames(path);
         const std::string problem = recorded ? recorded->problem : recorded.failure().message;
         metrics_.script(name).state = problem.empty() ? "ended" : "failed";

@@ -95,6 +95,25 @@ std::string name_component(std::string_view text) {
     return name;
 }
 
+std::vector<std::string> name_components(const std::vector<std::string>& globals) {
+    std::vector<std::string> components(globals.size());
+    std::set<std::string> used;
+    for (const bool as_named : {true, false}) {
+        for (size_t i = 0; i < globals.size(); i++) {
+            std::string component = name_component(globals[i]);
+            if (!components[i].empty() || (as_named && component != globals[i]))
+                continue;
+            // Only a damaged recording has two globals of one name.
+            if (as_named && used.contains(component))
+                continue;
+            while (!used.insert(component).second)
+                component.insert(0, "x");
+            components[i] = std::move(component);
+        }
+    }
+    return components;
+}
+
 // ---- the scripts --------------------------------------------------------------------------------
 
 Metrics::Metrics(int domain, std::string version, std::string release, std::string build_id)
@@ -141,9 +160,15 @@ void Metrics::describe(const std::string& name, const DescriptionFrame& descript
     if (unchanged)
         return;
     auto before = std::exchange(script.globals, {});
-    for (const ModuleMeta::Global& each : description.globals) {
+    std::vector<std::string> names;
+    for (const ModuleMeta::Global& each : description.globals)
+        names.push_back(each.name);
+    const std::vector<std::string> leaves = name_components(names);
+    for (size_t i = 0; i < description.globals.size(); i++) {
+        const ModuleMeta::Global& each = description.globals[i];
         auto global = std::make_unique<Global>();
         global->description = each;
+        global->leaf = leaves[i];
         // Instances keep their numbers.
         for (auto& old : before) {
             if (!old || old->description.name != each.name)
@@ -228,7 +253,7 @@ void Metrics::add_fixed(const char* name, uint32_t item, Metric metric, int type
 }
 
 void Metrics::add(Script& script, const Global& global, Part part, const std::string& suffix) {
-    const std::string leaf = name_component(global.description.name) + suffix;
+    const std::string leaf = global.leaf + suffix;
     const auto number = script.items.contains(leaf)
                             ? std::optional(script.items[leaf])
                             : number_for(leaf, 0, items, [&](uint32_t each) {

@@ -37,6 +37,9 @@ Meaning meaning_of(std::string_view description);
 
 // Returns a text as a component of a metric's name: letters, digits and _, a letter first.
 std::string name_component(std::string_view text);
+// Returns the components of a script's globals, which all differ: where that of _n would be that of
+// x_n, it is xx_n. A global whose name is a component has it, whatever others there are.
+std::vector<std::string> name_components(const std::vector<std::string>& globals);
 // Returns the name of an element's instance: its keys with commas between them. Blanks, control
 // characters, % and commas of a text are %XX, so that different keys have different names, which
 // end at no blank.
@@ -97,6 +100,7 @@ class Metrics {
     };
     struct Global {
         ModuleMeta::Global description;
+        std::string leaf; // in metrics' names
         Instances elements, buckets;
         std::vector<std::string> keys; // of the elements, in the order of the last values
         GlobalValues values;

@@ -25,13 +25,14 @@ LOG, LINEAR = 1, 2  # of histograms
 SHAPE = LINEAR, 4, 0, 10, 5
 VARIABLES = [("calls", "number", 0, False, "Calls so far [counter, count]"), ("by", "number", 2, False, "Bytes of each [KB]"),
              ("took", "statistic", 1, True, "How long it took [us]"), ("size", "statistic", 0, False, ""),
-             ("none", "statistic", 0, False, ""), ("last", "text", 0, False, "The last one"), ("_odd", "number", 0, False, "")]
+             ("none", "statistic", 0, False, ""), ("last", "text", 0, False, "The last one"), ("_odd", "number", 0, False, ""),
+             ("x_odd", "number", 0, False, "")]
 SHOWN = [frames.values(0, [frames.element([], [-7])]),
          frames.values(1, [frames.element(["a b", -1], [3]), frames.element(["a,b%", 2], [4]), frames.element(["", 0], [5])]),
          frames.values(2, [frames.element(["x"], [3, 1, 9, 12, 4], [0, 2, 1, 0]), frames.element(["y"], [1, 40, 40, 40, 40], [0, 0, 0, 1])],
                        SHAPE),
          frames.values(3, [frames.element([], [2, -5, 5, 0, 0])]), frames.values(5, [frames.element([], 'say "hi"')]),
-         frames.values(6, [frames.element([], [1 << 40])])]
+         frames.values(6, [frames.element([], [1 << 40])]), frames.values(7, [frames.element([], [6])])]
 COUNTS = [3, 2, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 6]
 SCRIPT = """
 global ticks # Ticks of the timer [counter]
@@ -69,13 +70,14 @@ def check_recording(options):
     with folder() as where:
         recorded = write(os.path.join(where, "web-1.snapshots"),
                          frames.description("m", VARIABLES) + frames.message("careful", False) + frames.variables_at(5, SHOWN, COUNTS, True))
-        with own_pmcd.Pcp(where, options.agent, "--recorded", recorded) as pmcd:
+        same = write(os.path.join(where, "web_1.snapshots"), frames.description("m", VARIABLES[:1]))
+        with own_pmcd.Pcp(where, options.agent, "--recorded", recorded, "--recorded", same) as pmcd:
             value, name = pmcd.values, "djstap.web_1."
             expect("names", sorted(each for each in pmcd.names() if each.startswith(name)), sorted(
-                [name + each for each in ("calls", "by", "last", "x_odd", "took.histogram")] +
+                [name + each for each in ("calls", "by", "last", "x_odd", "xx_odd", "took.histogram")] +
                 [name + of + part for of in ("took", "size", "none") for part in (".count", ".sum", ".min", ".max", ".average")]))
             expect("a number", value(name + "calls"), -7)
-            expect("a large one", value(name + "x_odd"), 1 << 40)
+            expect("a large one, beside another global of this name", [value(name + each) for each in ("xx_odd", "x_odd")], [1 << 40, 6])
             expect("a text", value(name + "last"), 'say "hi"')
             expect("an array", value(name + "by"), {"a%20b,-1": 3, "a%2cb%25,2": 4, ",0": 5})
             for part, x, y in ("count", 3, 1), ("min", 1, 40), ("max", 9, 40), ("sum", 12, 40), ("average", 4, 40):
@@ -84,8 +86,8 @@ def check_recording(options):
             expect("a scalar", [value(f"{name}size.{part}") for part in ("count", "min", "max", "sum")], [2, -5, 5, 0])
             expect("no values", [value(f"{name}none.{part}") for part in ("count", "min")], [0, {}])
             agent = "djstap.agent.script."
-            expect("counts", [value(agent + each)["web_1"] for each in ("lost", "skipped", "errors", "incomplete", "message")],
-                   [5, 5, 6, 1, "careful"])
+            expect("counts", [value(agent + each)["web_1"] for each in ("lost", "skipped", "errors", "incomplete")], [5, 5, 6, 1])
+            expect("another one of its name", value(agent + "message"), {"web_1": same + " is not shown: its name is that of another recording"})
             described = pmcd.run("pminfo", "-dtT", name + "calls", name + "took.max", name + "took.count", name + "by").stdout
             for words in ("[Calls so far [counter, count]]", "Semantics: counter  Units: count", "Units: microsec", "Units: Kbyte",
                           "Greatest value of global took of script web_1"):

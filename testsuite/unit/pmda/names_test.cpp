@@ -53,6 +53,18 @@ TEST(Names, ComponentsBeginWithALetter) {
     EXPECT_EQ(name_component(""), "x");
 }
 
+TEST(Names, GlobalsOfAScriptDiffer) {
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(name_components({"n", "_n"}), (Names{"n", "x_n"}));
+    // The one whose name it is has it, wherever it is declared.
+    EXPECT_EQ(name_components({"_n", "x_n"}), (Names{"xx_n", "x_n"}));
+    EXPECT_EQ(name_components({"x_n", "_n"}), (Names{"x_n", "xx_n"}));
+    EXPECT_EQ(name_components({"_n", "x_n", "xx_n"}), (Names{"xxx_n", "x_n", "xx_n"}));
+    // What only a damaged recording has.
+    EXPECT_EQ(name_components({"n", "n", "", "1", "x1"}), (Names{"n", "xn", "x", "xx1", "x1"}));
+    EXPECT_EQ(name_components({}), Names{});
+}
+
 std::string instance_of(std::initializer_list<ElementKey> keys) {
     ElementKeys all;
     for (const ElementKey& key : keys)
