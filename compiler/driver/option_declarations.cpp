@@ -140,6 +140,8 @@ void OptionParser::declare_script() {
          "guru mode: allow embedded C and writes to the memory of the kernel and of probed "
          "programs")
         ->group(group);
+    flag("--no-system", options.no_system, "refuse scripts that run commands by system()")
+        ->group(group);
     flag("-u", options.keep_unused, "keep unused code")->group(group);
     one("--compatible", raw.compatible, "interpret the script as this version of SystemTap does")
         ->type_name("VERSION")

@@ -58,6 +58,7 @@ struct Options {
     int verbosity[5] = {0, 0, 0, 0, 0}; // of each pass: -v plus --vp
 
     bool guru = false;
+    bool no_system = false;
     bool keep_unused = false;
     bool warnings = true;
     bool warnings_are_errors = false;

@@ -290,6 +290,7 @@ std::optional<AnalyzedScript> analyze(Invocation& invocation, ParsedScript parse
     Limits& limits = analyzed.settings.limits;
     SemanticsOptions options;
     options.guru = invocation.options.guru;
+    options.no_system = invocation.options.no_system;
     options.points = probe_shapes();
     options.keep_unused = invocation.options.keep_unused;
     options.times_probes = invocation.options.times_probes;

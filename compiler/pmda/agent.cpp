@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pmda/agent.h"
 
+#include "pmda/host_info.h"
+#include "pmda/stored.h"
 #include "session/module_loader.h"
 #include "system/file.h"
 
@@ -26,16 +28,28 @@ std::string running_build_id() {
 class Agent {
   public:
     Agent(pmdaInterface& dispatch, const AgentOptions& options)
-        : dispatch_(dispatch), options_(options),
-          metrics_(dispatch.domain, options.version, running_release(), running_build_id()) {}
+        : dispatch_(dispatch), options_(options), metrics_(dispatch.domain) {
+        metrics_.tell(Fact::Version, options.version);
+        metrics_.tell(Fact::Release, running_release());
+        metrics_.tell(Fact::BuildId, running_build_id());
+        // Of an agent that was killed.
+        remove_orphans_in_memory();
+    }
 
     int run();
     Metrics& metrics() { return metrics_; }
+    Clients& clients() { return clients_; }
     void publish(pmdaExt& extension) { metrics_.publish(extension); }
+    pmResult* fetch(std::span<const pmID> asked, const pmdaExt& extension);
+    // Takes what a client stores. Returns 0, or an error of PCP's.
+    int store(const pmResult& result, int context);
 
   private:
     void show_recorded();
     void look();
+    std::vector<ScriptFile> files();
+    void drop_stored(const std::vector<ScriptFile>& of_root);
+    Result<User> who_may_store(int context) const;
     void start(ScriptRun& run);
     void take(const std::string& script, SnapshotFrame frame);
     void read(ScriptRun& run);
@@ -52,6 +66,9 @@ class Agent {
     // Whose files have gone or changed: they end in their own time, while pmcd is answered.
     std::vector<std::unique_ptr<ScriptRun>> ending_;
     std::string folder_problem_;
+    Clients clients_;
+    StoredScripts stored_;
+    InfoRun info_;
 };
 
 // libpcp_pmda's callbacks receive no pointer of ours.
@@ -98,18 +115,102 @@ void Agent::take(const std::string& script, SnapshotFrame frame) {
     }
 }
 
-// Starts and ends what has come to the folder, has gone or was changed.
-void Agent::look() {
+// What is in the folder, as far as that is known, and what is stored.
+std::vector<ScriptFile> Agent::files() {
+    std::vector<ScriptFile> files;
     auto found = find_scripts(options_.folder);
-    if (!found) {
+    if (found) {
+        folder_problem_.clear();
+        files = std::move(*found);
+    } else {
         if (folder_problem_ != found.failure().message)
             pmNotifyErr(LOG_ERR, "%s", found.failure().message.c_str());
         folder_problem_ = found.failure().message;
-        return;
+        for (const auto& run : runs_)
+            if (run->file().user.empty())
+                files.push_back(run->file());
     }
-    folder_problem_.clear();
+    if (!stored_.empty())
+        drop_stored(files);
+    for (ScriptFile& file : stored_.files())
+        files.push_back(std::move(file));
+    return files;
+}
+
+// Removes what the user may not store any more, or has the name of a file that root has added.
+void Agent::drop_stored(const std::vector<ScriptFile>& of_root) {
+    const auto permissions = Permissions::read(options_.permissions);
+    const auto removed = stored_.remove_if([&](const std::string& name, const std::string& user) {
+        const auto who = user_named(user);
+        return !permissions || !who || !permissions->has(*who) ||
+               std::ranges::any_of(of_root, [&](const ScriptFile& file) {
+                   return name_component(file.name) == name;
+               });
+    });
+    for (const std::string& name : removed)
+        pmNotifyErr(LOG_NOTICE,
+                    "%s: what was stored is removed: its user may not store it any more",
+                    name.c_str());
+}
+
+Result<User> Agent::who_may_store(int context) const {
+    auto permissions = Permissions::read(options_.permissions);
+    if (!permissions)
+        return permissions.failure();
+    auto user = clients_.user_of(context);
+    if (user && !permissions->has(*user))
+        return Failure{"user " + user->name + " is not listed in " + options_.permissions, ""};
+    return user;
+}
+
+int Agent::store(const pmResult& result, int context) {
+    for (int i = 0; i < result.numpmid; i++)
+        if (result.vset[i]->pmid != metrics_.id_of(Fact::Store))
+            return PM_ERR_PERMISSION;
+    // Recordings are shown alone.
+    const auto user = who_may_store(context);
+    if (!user || !options_.recorded.empty()) {
+        metrics_.count(Fact::Refusals);
+        return PM_ERR_PERMISSION;
+    }
+    if (result.numpmid != 1 || result.vset[0]->numval != 1 ||
+        result.vset[0]->valfmt == PM_VAL_INSITU)
+        return -EINVAL;
+    const pmValueBlock& value = *result.vset[0]->vlist[0].value.pval;
+    if (value.vtype != PM_TYPE_STRING || value.vlen < PM_VAL_HDR_SIZE)
+        return PM_ERR_TYPE;
+    std::string_view text(value.vbuf, value.vlen - PM_VAL_HDR_SIZE);
+    if (text.ends_with('\0'))
+        text.remove_suffix(1);
+    const int status = stored_.store(text, *user, [&](const std::string& name) {
+        return std::ranges::any_of(runs_, [&](const auto& run) {
+            return run->file().user.empty() && name_component(run->file().name) == name;
+        });
+    });
+    if (status < 0) {
+        metrics_.count(Fact::Refusals);
+        return status;
+    }
+    metrics_.count(Fact::Stores);
+    pmNotifyErr(LOG_NOTICE, "%s: user %s has stored %zu bytes",
+                std::string(text.substr(0, text.find(':'))).c_str(), user->name.c_str(),
+                text.size());
+    return 0;
+}
+
+pmResult* Agent::fetch(std::span<const pmID> asked, const pmdaExt& extension) {
+    if (std::ranges::find(asked, metrics_.id_of(Fact::Store)) != asked.end()) {
+        const auto user = who_may_store(extension.e_context);
+        metrics_.tell(Fact::Store, user ? "yes" : "no: " + user.failure().message);
+    }
+    return metrics_.fetch(asked, extension.e_prof);
+}
+
+// Starts and ends what has come, has gone or was changed.
+void Agent::look() {
+    std::vector<ScriptFile> found = files();
     std::set<std::string> present;
-    for (const ScriptFile& file : *found)
+    for (const ScriptFile& file : found)
         present.insert(file.name);
     for (auto& run : runs_) {
         if (present.contains(run->file().name))
@@ -118,7 +219,7 @@ void Agent::look() {
         stop(std::move(run));
     }
     std::erase(runs_, nullptr);
-    for (ScriptFile& file : *found) {
+    for (ScriptFile& file : found) {
         const auto known = std::ranges::find_if(
             runs_, [&](const auto& run) { return run->file().name == file.name; });
         const bool same = known != runs_.end() && (*known)->file().path == file.path &&
@@ -132,6 +233,8 @@ void Agent::look() {
         }
         metrics_.forget_values(file.name);
         ScriptStatus& status = metrics_.script(file.name);
+        status.owner = file.user.empty() ? "root" : file.user;
+        status.message.clear();
         status.state = file.refusal.empty() ? "waiting" : "refused";
         if (!file.refusal.empty())
             say(file.name, "refused: " + file.refusal);
@@ -204,11 +307,15 @@ std::vector<pollfd> Agent::what_wakes() const {
     }
     for (const auto& run : ending_)
         add(run->end_descriptor());
+    add(info_.descriptor());
     return wanted;
 }
 
 int Agent::run() {
     show_recorded();
+    metrics_.add_info(own_facts(options_.programs));
+    if (options_.recorded.empty())
+        info_.start(options_.programs.djstap);
     auto next_look = Clock::time_point();
     while (true) {
         if (options_.recorded.empty() && Clock::now() >= next_look) {
@@ -222,6 +329,9 @@ int Agent::run() {
             continue;
         for (auto& run : runs_)
             read(*run);
+        if (info_.descriptor() >= 0)
+            if (const auto facts = info_.read())
+                metrics_.add_info(*facts);
         std::erase_if(ending_, [](const auto& run) { return run->ended().has_value(); });
         if (!wanted.front().revents)
             continue;
@@ -232,7 +342,7 @@ int Agent::run() {
 }
 
 int fetch(int count, pmID* ids, pmResult** result, pmdaExt* extension) {
-    *result = the_agent->metrics().fetch({ids, static_cast<size_t>(count)}, extension->e_prof);
+    *result = the_agent->fetch({ids, static_cast<size_t>(count)}, *extension);
     return 0;
 }
 
@@ -258,17 +368,31 @@ int text_of(int id, int kind, char** text, pmdaExt* extension) {
     return pmdaText(id, kind, text, extension);
 }
 
+int store(pmResult* result, pmdaExt* extension) {
+    return the_agent->store(*result, extension->e_context);
+}
+
+int attribute(int context, int key, const char* value, int length, pmdaExt*) {
+    the_agent->clients().tell(context, key, {value, static_cast<size_t>(std::max(length, 0))});
+    return 0;
+}
+
 } // namespace
 
 int run_agent(pmdaInterface& dispatch, const AgentOptions& options) {
     Agent agent(dispatch, options);
     the_agent = &agent;
-    auto& version = dispatch.version.four;
+    auto& version = dispatch.version.seven;
     version.fetch = fetch;
     version.pmid = id_of;
     version.name = names_of;
     version.children = children_of;
     version.text = text_of;
+    version.store = store;
+    version.attribute = attribute;
+    pmdaSetEndContextCallBack(&dispatch, [](int context) { the_agent->clients().forget(context); });
+    // pmcd tells who its clients are.
+    pmdaSetCommFlags(&dispatch, PMDA_FLAG_AUTHORIZE);
     pmdaSetResultCallBack(&dispatch, [](pmResult*) {});
     pmdaInit(&dispatch, nullptr, 0, nullptr, 0);
     pmdaConnect(&dispatch);

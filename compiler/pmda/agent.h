@@ -12,6 +12,8 @@ namespace djstap::pmda {
 struct AgentOptions {
     std::string folder = "/etc/djstap/scripts"; // of the scripts
     std::vector<std::string> recorded;          // files of --output=snapshots, instead of scripts
+    // Who may store scripts; nobody, if there is no such file.
+    std::string permissions = "/etc/djstap/store.allow";
     Programs programs;
     std::string version;
 };

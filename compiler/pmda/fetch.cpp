@@ -8,10 +8,6 @@
 
 namespace djstap::pmda {
 
-const std::string& Metrics::text_of(Fact fact) const {
-    return fact == Fact::Version ? version_ : fact == Fact::Release ? release_ : build_id_;
-}
-
 Metrics::Value Metrics::value_of(const Script& script, Of of) {
     const ScriptStatus& status = script.status;
     const djs_counts& counts = status.counts;
@@ -20,6 +16,8 @@ Metrics::Value Metrics::value_of(const Script& script, Of of) {
         return &status.state;
     case Of::Message:
         return &status.message;
+    case Of::Owner:
+        return &status.owner;
     case Of::Starts:
         return status.starts;
     case Of::Snapshots:
@@ -62,8 +60,17 @@ Metrics::Value Metrics::value_of(const Metric& metric, const GlobalElement& elem
 
 template <class Take> int Metrics::each_value(const Metric& metric, const Take& take) const {
     if (metric.fact) {
-        if (!text_of(*metric.fact).empty())
-            take(PM_IN_NULL, Value(&text_of(*metric.fact)));
+        const FactValue& fact = facts_.at(static_cast<size_t>(*metric.fact));
+        if (metric.description.type != PM_TYPE_STRING)
+            take(PM_IN_NULL, Value(fact.number));
+        else if (!fact.text.empty())
+            take(PM_IN_NULL, Value(&fact.text));
+        return 0;
+    }
+    if (metric.info) {
+        for (const auto& [number, value] : info_)
+            take(number,
+                 *metric.info == Info::Value ? Value(&value.text) : Value(uint64_t{value.present}));
         return 0;
     }
     if (metric.of) {

@@ -2,6 +2,7 @@
 #include "pmda/metrics.h"
 
 #include "include/recorder.h"
+#include "pmda/host_info.h"
 
 #include <algorithm>
 #include <array>
@@ -45,6 +46,28 @@ const std::array<NamedUnit, 10>& named_units() {
     }};
     return all;
 }
+
+struct FixedMetric {
+    const char* name;
+    uint32_t item;
+    Fact fact;
+    bool counts;
+    const char* help;
+};
+
+constexpr std::array<FixedMetric, 6> fact_metrics{{
+    {"agent.version", 0, Fact::Version, false, "Version of djstap"},
+    {"agent.kernel.release", 1, Fact::Release, false, "Release of this machine's kernel"},
+    {"agent.kernel.build_id", 2, Fact::BuildId, false, "Build-id of this machine's kernel"},
+    {"agent.store", 11, Fact::Store, false,
+     "Whether this connection may store scripts\n"
+     "Its value is yes, or no with the reason. A client that may stores the text NAME: SCRIPT to "
+     "it (pmstore): the script runs from then on, and its globals are the metrics djstap.NAME. "
+     "A text without a script removes the one of this name."},
+    {"agent.stores", 12, Fact::Stores, true, "Times that a script was stored or removed"},
+    {"agent.refusals", 13, Fact::Refusals, true,
+     "Times that a client was refused to store a script"},
+}};
 
 const pmUnits count_units = units(0, 0, 1, 0, 0);
 const pmUnits no_units{};
@@ -116,9 +139,16 @@ std::vector<std::string> name_components(const std::vector<std::string>& globals
 
 // ---- the scripts --------------------------------------------------------------------------------
 
-Metrics::Metrics(int domain, std::string version, std::string release, std::string build_id)
-    : domain_(domain), version_(std::move(version)), release_(std::move(release)),
-      build_id_(std::move(build_id)), script_domain_(domain_of_instances()) {}
+Metrics::Metrics(int domain)
+    : domain_(domain), script_domain_(domain_of_instances()), info_domain_(domain_of_instances()) {}
+
+void Metrics::add_info(const std::vector<InfoFact>& facts) {
+    for (const InfoFact& fact : facts) {
+        const int number = pmdaCacheStore(info_domain_, PMDA_CACHE_ADD, fact.name.c_str(), nullptr);
+        if (number >= 0)
+            info_.emplace(number, InfoValue{fact.present, fact.value});
+    }
+}
 
 Metrics::~Metrics() {
     if (names_)
@@ -246,7 +276,9 @@ void Metrics::add_fixed(const char* name, uint32_t item, Metric metric, int type
     metric.help = help;
     metric.description.pmid = pmID_build(domain_, 0, item);
     metric.description.type = type;
-    metric.description.indom = metric.of ? script_domain_ : PM_INDOM_NULL;
+    metric.description.indom = metric.of     ? script_domain_
+                               : metric.info ? info_domain_
+                                             : PM_INDOM_NULL;
     metric.description.sem = sem;
     metric.description.units = unit;
     metrics_.push_back(std::move(metric));
@@ -302,11 +334,13 @@ void Metrics::rebuild() {
     metrics_.clear();
     by_id_.clear();
     table_.clear();
-    const auto fact = [&](const char* name, uint32_t item, Fact which, const char* help) {
+    for (const FixedMetric& each : fact_metrics) {
         Metric metric;
-        metric.fact = which;
-        add_fixed(name, item, metric, PM_TYPE_STRING, no_units, PM_SEM_DISCRETE, help);
-    };
+        metric.fact = each.fact;
+        add_fixed(each.name, each.item, metric, each.counts ? PM_TYPE_U64 : PM_TYPE_STRING,
+                  each.counts ? count_units : no_units,
+                  each.counts ? PM_SEM_COUNTER : PM_SEM_DISCRETE, each.help);
+    }
     const auto of_script = [&](const char* name, uint32_t item, Of which, bool text,
                                const char* help) {
         Metric metric;
@@ -314,12 +348,20 @@ void Metrics::rebuild() {
         add_fixed(name, item, metric, text ? PM_TYPE_STRING : PM_TYPE_U64,
                   text ? no_units : count_units, text ? PM_SEM_INSTANT : PM_SEM_COUNTER, help);
     };
-    fact("agent.version", 0, Fact::Version, "Version of djstap");
-    fact("agent.kernel.release", 1, Fact::Release, "Release of this machine's kernel");
-    fact("agent.kernel.build_id", 2, Fact::BuildId, "Build-id of this machine's kernel");
+    const auto info = [&](const char* name, uint32_t item, Info which, int type, const char* help) {
+        Metric metric;
+        metric.info = which;
+        add_fixed(name, item, metric, type, no_units, PM_SEM_DISCRETE, help);
+    };
+    info("agent.info.present", 15, Info::Present, PM_TYPE_U64,
+         "Whether this machine has what djstap uses: 1 or 0, as djstap --info tells");
+    info("agent.info.value", 16, Info::Value, PM_TYPE_STRING,
+         "What this machine has of it, or what is missing, as djstap --info tells");
     of_script("agent.script.state", 3, Of::State, true,
               "State of the script: waiting, running, ended, failed or refused");
     of_script("agent.script.message", 4, Of::Message, true, "Last error or warning of the script");
+    of_script("agent.script.owner", 14, Of::Owner, true,
+              "Whose script it is: root's, or that of the user who has stored it");
     of_script("agent.script.starts", 5, Of::Starts, false, "Times that the script was started");
     of_script("agent.script.snapshots", 6, Of::Snapshots, false,
               "Snapshots of the script's globals that were taken");
@@ -355,6 +397,11 @@ void Metrics::rebuild() {
         table_.push_back({const_cast<Metric*>(&metric), metric.description});
     }
     pmdaTreeRebuildHash(names_, static_cast<int>(table_.size()));
+}
+
+pmID Metrics::id_of(Fact fact) const {
+    const auto* const found = std::ranges::find(fact_metrics, fact, &FixedMetric::fact);
+    return pmID_build(domain_, 0, found->item);
 }
 
 void Metrics::publish(pmdaExt& extension) {

@@ -4,6 +4,7 @@
 #pragma once
 #include "session/snapshot_frames.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -24,6 +25,7 @@ namespace djstap::pmda {
 struct ScriptStatus {
     std::string state = "waiting"; // "waiting", "running", "ended", "failed", "refused"
     std::string message;           // the last error or warning
+    std::string owner = "root";    // or the user who has stored it
     uint64_t starts = 0, snapshots = 0, incomplete = 0;
     djs_counts counts{};
 };
@@ -45,10 +47,22 @@ std::vector<std::string> name_components(const std::vector<std::string>& globals
 // end at no blank.
 std::string instance_name(std::string_view keys);
 
+struct InfoFact;
+
+// What a metric tells about the agent and its machine.
+enum class Fact : uint8_t {
+    Version,
+    Release,
+    BuildId,
+    Store, // whether the client may store scripts; what is stored to
+    Stores,
+    Refusals,
+};
+
 class Metrics {
   public:
-    // `domain`: of the agent. `kernel`: release and build-id of this machine's.
-    Metrics(int domain, std::string version, std::string release, std::string build_id);
+    // `domain`: of the agent.
+    explicit Metrics(int domain);
     ~Metrics();
     Metrics(const Metrics&) = delete;
     Metrics& operator=(const Metrics&) = delete;
@@ -64,6 +78,13 @@ class Metrics {
     // Drops a script.
     void remove(const std::string& script);
 
+    // Sets a fact: a text, or a number for those that count. An empty text has no value.
+    void tell(Fact fact, std::string text) { facts_.at(static_cast<size_t>(fact)).text = text; }
+    void count(Fact fact) { facts_.at(static_cast<size_t>(fact)).number++; }
+    pmID id_of(Fact fact) const;
+    // Adds what the machine can do; a fact of a name that is known is another source's of the same.
+    void add_info(const std::vector<InfoFact>& facts);
+
     // The callbacks of libpcp_pmda. publish() makes new names and descriptions known first.
     void publish(pmdaExt& extension);
     // Makes the result of a fetch, of the instances that `profile` asks for. It is valid until the
@@ -75,10 +96,10 @@ class Metrics {
 
   private:
     enum class Part : uint8_t { Value, Count, Sum, Min, Max, Average, Buckets };
-    enum class Fact : uint8_t { Version, Release, BuildId };
     enum class Of : uint8_t {
         State,
         Message,
+        Owner,
         Starts,
         Snapshots,
         Incomplete,
@@ -86,6 +107,9 @@ class Metrics {
         Skipped,
         Errors
     };
+
+    // Of each fact of djstap --info.
+    enum class Info : uint8_t { Present, Value };
 
     // An instance that has a value: an element, or one bucket of it.
     struct Instance {
@@ -122,6 +146,11 @@ class Metrics {
         Part part = Part::Value;
         std::optional<Fact> fact;
         std::optional<Of> of;
+        std::optional<Info> info;
+    };
+    struct InfoValue {
+        bool present = false;
+        std::string text;
     };
 
     pmInDom domain_of_instances() { return pmInDom_build(domain_, next_serial_++); }
@@ -138,15 +167,20 @@ class Metrics {
     template <class Take> int each_value(const Metric& metric, const Take& take) const;
     static Value value_of(const Script& script, Of of);
     static Value value_of(const Metric& metric, const GlobalElement& element, uint32_t bucket);
-    const std::string& text_of(Fact fact) const;
+
+    struct FactValue {
+        std::string text;
+        uint64_t number = 0;
+    };
 
     int domain_;
-    std::string version_, release_, build_id_;
+    std::array<FactValue, 6> facts_{};
+    std::map<int, InfoValue> info_; // by instance
     std::map<std::string, std::unique_ptr<Script>> scripts_;
     std::vector<const Script*> by_instance_;
     std::map<uint32_t, std::string> clusters_; // that are in use, and by which script
     unsigned next_serial_ = 0;                 // before what takes the first one
-    pmInDom script_domain_;
+    pmInDom script_domain_, info_domain_;
     std::deque<Metric> metrics_; // addresses stay valid until rebuild()
     std::unordered_map<pmID, const Metric*> by_id_;
     std::vector<pmdaMetric> table_;

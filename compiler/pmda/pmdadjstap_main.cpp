@@ -21,6 +21,7 @@ pmLongOptions long_options[] = {
     PMDAOPT_LOGFILE,
     {"scripts", 1, 's', "FOLDER", "run the scripts (.stp) and modules (.ko) of this folder"},
     {"recorded", 1, 'r', "FILE", "run nothing: show what --output=snapshots has written"},
+    {"allow", 1, 'a', "FILE", "users and groups who may store scripts: 'user NAME', 'group NAME'"},
     {"djstap", 1, 'J', "PROGRAM", "the program that runs scripts"},
     {"djrun", 1, 'R', "PROGRAM", "the program that runs modules"},
     PMDA_OPTIONS_TEXT(""),
@@ -50,7 +51,7 @@ int main(int argc, char** argv) {
     static char name[] = "djstap", log[] = "djstap.log";
     pmdaDaemon(&dispatch, PMDA_INTERFACE_7, name, domain, log, nullptr);
     pmdaOptions given{};
-    given.short_options = "D:d:l:s:r:J:R:i:pu:6:?";
+    given.short_options = "D:d:l:s:r:a:J:R:i:pu:6:?";
     given.long_options = long_options;
     for (int option = 0; (option = pmdaGetOptions(argc, argv, &given, &dispatch)) != EOF;) {
         switch (option) {
@@ -59,6 +60,9 @@ int main(int argc, char** argv) {
             break;
         case 'r':
             options.recorded.emplace_back(given.optarg);
+            break;
+        case 'a':
+            options.permissions = given.optarg;
             break;
         case 'J':
             options.programs.djstap = given.optarg;

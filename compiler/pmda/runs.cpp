@@ -40,7 +40,16 @@ Status ScriptRun::start(Clock::time_point now, bool& started) {
     options.errors = errors->writer.get();
     options.bound = true;
     const std::string& program = file_.is_module ? programs_.djrun : programs_.djstap;
-    auto process = Process::start({program, "--output=snapshots", file_.path}, options);
+    if (!file_.is_module && find_program(program).empty())
+        return Failure{"a script is compiled by djstap, which is not installed on this machine; "
+                       "without it, only modules (.ko) run",
+                       ""};
+    std::vector<std::string> words{program, "--output=snapshots"};
+    // What a user stores has no commands run as root.
+    if (!file_.user.empty())
+        words.emplace_back("--no-system");
+    words.push_back(file_.path);
+    auto process = Process::start(words, options);
     if (!process)
         return process.failure();
     process_ = std::move(*process);

@@ -15,6 +15,7 @@ struct ScriptFile {
     bool is_module = false; // a .ko file: djrun runs it; else a script, which djstap runs
     int64_t changed_ns = 0; // when the file was changed
     std::string refusal;    // why it is not run; empty: it is
+    std::string user = {};  // who has stored it with the agent; empty: it is root's
 };
 
 // Returns the scripts and modules of a folder by name. Refuses, and names, each that a user other

@@ -83,6 +83,7 @@ class Lowering {
     Value regex(const ast::RegexMatch& node);
     Value call(const ast::Call& node, bool value_used);
     void check_guru(const ast::Call& node, const std::vector<FunctionState*>& found);
+    void check_system(const ast::Call& node, const FunctionState& found);
     // ---- C code (lower_embedded.cpp)
     Value embedded(const ast::EmbeddedC& node);
     program::StatementPtr embedded(const ast::EmbeddedStatement& node);

@@ -394,6 +394,7 @@ Value Lowering::call(const ast::Call& node, bool value_used) {
         return broken(node.range);
     }
     check_guru(node, found);
+    check_system(node, *found.front());
     auto to = make<program::Call>(node.range);
     to->function = found.front()->node.get();
     for (size_t i = 0; i < node.arguments.size(); ++i) {
@@ -435,6 +436,13 @@ void Lowering::check_guru(const ast::Call& node, const std::vector<FunctionState
     if (marked && !options_.guru && !names_.in_library(node.range))
         diagnostics_.report(DiagnosticKind::GuruFunction, node.name_range, {node.function})
             .hint("run djstap with -g if you trust the script");
+}
+
+// The library's function is the only one that has commands run.
+void Lowering::check_system(const ast::Call& node, const FunctionState& found) {
+    if (options_.no_system && node.function == "system" && found.declaration->embedded_code)
+        diagnostics_.report(DiagnosticKind::SystemRefused, node.name_range)
+            .hint("djstap was called with --no-system: this script must not run commands");
 }
 
 void Lowering::require_parameter(const Value& value, const ast::Expression& node, TypeVar parameter,

@@ -27,6 +27,7 @@ struct SemanticsOptions {
     int64_t shown_every_ms = 0; // a timer probe prints all globals; 0: none does
     bool shown_probes = false;  // it also prints hits and times of the probes: --monitor
     bool shown_whole = false;   // it prints all elements, and histograms: --output=snapshots
+    bool no_system = false;     // --no-system: scripts run no commands
     bool prints_unread = true;  // globals that are never read, when the session ends
     // --hosts: which probes are kept (placement.cpp).
     enum class Side : uint8_t { Everything, Hosts, Controller } side = Side::Everything;

@@ -17,6 +17,7 @@ import urllib.request
 
 sys.dont_write_bytecode = True
 import fetch  # noqa: E402
+import stored  # noqa: E402
 import frames  # noqa: E402
 import own_pmcd  # noqa: E402
 
@@ -320,6 +321,7 @@ def main():
     check_many(options)
     check_former(options)
     check_scripts(options)
+    stored.check(options)
 
 
 if __name__ == "__main__":

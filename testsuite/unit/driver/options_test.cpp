@@ -258,6 +258,10 @@ TEST(Options, OutputsThatCannotBeAreRefused) {
     EXPECT_EQ(told({"--output=csv", "--json", "s"}),
               "--output=json: another output writes to standard output, too\neach output needs a "
               "file of its own: --output=json:FILE");
+    EXPECT_EQ(told({"--output=json:x", "-o", "y", "s"}),
+              "-o y: each output has a file of its own\nomit -o, or add --output=text, which is "
+              "written there");
+    EXPECT_EQ(accept({"--output=json:x", "--output=text", "-o", "y", "s"}).output_file, "y");
     EXPECT_EQ(told({"--output=ctf", "s"}),
               "--output=ctf: CTF output is a folder, whose name is missing\nname one: "
               "--output=ctf:FOLDER");
@@ -345,6 +349,7 @@ TEST(Options, EveryOptionThatPeopleUseIsKnown) {
         {"-u", "x"},
         {"--vp", "00001", "x"},
         {"--skip-badvars", "x"},
+        {"--no-system", "x"},
         {"--suppress-handler-errors", "x"},
         {"--compatible", "4.8", "x"},
         {"--dump-probe-types"},
