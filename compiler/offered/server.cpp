@@ -17,7 +17,6 @@ namespace djstap::offered {
 namespace {
 
 constexpr size_t longest_request = 100;
-constexpr int patience_ms = 30'000; // for the request
 constexpr int refused = 1;
 
 void finish(int connection, int status) {
@@ -33,11 +32,17 @@ void refuse(int connection, const Failure& why) {
     finish(connection, refused);
 }
 
-// Returns the line without its end; nothing if none arrives.
-std::optional<std::string> read_request(int connection) {
+// Returns the line without its end; nothing if none arrives in time.
+std::optional<std::string> read_request(int connection, std::chrono::milliseconds patience) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + patience;
     std::string line;
     pollfd input = {connection, POLLIN, 0};
-    while (line.size() <= longest_request && poll(&input, 1, patience_ms) > 0) {
+    while (line.size() <= longest_request) {
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+        if (left <= 0 || poll(&input, 1, static_cast<int>(left)) <= 0)
+            break;
         char byte = 0;
         if (read_some(connection, &byte, 1) != 1)
             return std::nullopt;
@@ -145,9 +150,10 @@ Status run(int connection, const std::string& path, const std::string& djrun) {
 
 } // namespace
 
-void serve(int connection, const std::string& folder, const std::string& djrun) {
+void serve(int connection, const std::string& folder, const std::string& djrun,
+          std::chrono::milliseconds patience) {
     signal(SIGPIPE, SIG_IGN);
-    const auto request = read_request(connection);
+    const auto request = read_request(connection, patience);
     if (!request)
         return;
     if (request->empty()) {

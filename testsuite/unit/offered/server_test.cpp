@@ -112,6 +112,17 @@ TEST_F(Service, TellsTheJournalWhoRunsWhat) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "user 0 runs opens\n");
 }
 
+// The time is that of the whole request: a byte now and then does not prolong it.
+TEST_F(Service, TakesNoRequestThatIsLate) {
+    ASSERT_TRUE(write_all(ours.get(), "opens\n"));
+    EXPECT_EQ(
+        serve(theirs.get(), folder.path(), folder.file("djrun"), std::chrono::milliseconds(0)), 0);
+    theirs.reset();
+    const Answer answer = receive();
+    EXPECT_EQ(answer.output + answer.errors, "");
+    EXPECT_EQ(answer.status, -1);
+}
+
 TEST_F(Service, PassesBothStreamsAndTheStatusOn) {
     program("echo out; echo err >&2; exit 3");
     const Answer answer = ask("opens\n");
