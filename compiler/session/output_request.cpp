@@ -102,6 +102,11 @@ Result<OutputRequest> parse_output(const std::string& text) {
 }
 
 Status check_outputs(const OutputChoice& options) {
+    const auto has_file = [](const OutputRequest& each) { return !each.file.empty(); };
+    if (!options.file.empty() && !options.requests.empty() &&
+        std::ranges::all_of(options.requests, has_file))
+        return Failure{"-o " + options.file + ": each output has a file of its own",
+                       "omit -o, or add --output=text, which is written there"};
     std::vector<std::string> files;
     for (const OutputRequest& request : options.requests) {
         const std::string& file = file_of(request, options);
