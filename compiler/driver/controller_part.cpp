@@ -31,6 +31,7 @@ bool ControllerPart::compile(const std::string& release, Writer& output) {
         return false;
     SessionOptions session;
     session.warnings = invocation_.options.warnings;
+    session.outputs.requests = invocation_.options.output_requests;
     const AnalyzedScript& script = script_->script.script;
     auto merged = MergedScript::link(script_->object.object, script_->object.meta,
                                      buffer_bytes(script.settings.limits), script.program.globals,

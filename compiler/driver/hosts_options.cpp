@@ -41,10 +41,17 @@ std::optional<Failure> conflict(const Options& options) {
     if (!options.module_name.empty())
         return with("-m", "the module has a name of its own on each host");
     for (const OutputRequest& request : options.output_requests)
-        if (request.kind != &text_kind() || !request.file.empty())
+        if (!request.kind->has.for_hosts)
             return Failure{"--output=" + std::string(request.kind->name) +
-                               ": what is merged of many hosts is printed as text",
-                           "-o FILE writes it into a file"};
+                               ": what is merged of many hosts is written as text or JSON",
+                           std::string(request.kind->has.stack_depth || request.kind->has.is_binary
+                                           ? "hosts show what they print and their globals, "
+                                             "without the records that this needs"
+                                           : "--output=json has all values")};
+    if (options.output_requests.size() > 1)
+        return Failure{"--hosts writes one output", "omit the others"};
+    if (options.event_fields)
+        return with("--event-fields", "hosts show what they print with its time");
     return std::nullopt;
 }
 

@@ -2,6 +2,8 @@
 #include "driver/hosts_run.h"
 
 #include "driver/controller_part.h"
+#include "driver/hosts_modules.h"
+#include "driver/hosts_output.h"
 #include "driver/hosts_steps.h"
 #include "driver/passes.h"
 #include "fleet/merge.h"
@@ -10,15 +12,11 @@
 #include "hosts/printed_order.h"
 #include "session/signals.h"
 #include "session/writer.h"
-#include "system/file.h"
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <filesystem>
-#include <map>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 #include <utility>
 
@@ -27,7 +25,6 @@ namespace djstap::driver {
 namespace {
 
 using hosts::Connection;
-using hosts::SharedBytes;
 using hosts::Stage;
 using Clock = Connection::Clock;
 
@@ -36,7 +33,6 @@ constexpr size_t most_waiting = 1 << 20;
 // Snapshots come every second: a host that is silent for longer holds nobody up.
 constexpr auto order_patience = std::chrono::seconds(3);
 constexpr std::chrono::milliseconds longest_wait{100};
-constexpr int64_t snapshot_ms = 1000;
 constexpr int64_t notable_offset_ns = 100'000'000;
 
 // Four descriptors a host.
@@ -85,10 +81,8 @@ class HostsRun {
     void tell_losses();
     void tell_clocks() const;
     bool compile();
-    bool compile_for(const std::vector<size_t>& group);
-    void push();
     void run_all();
-    void print(size_t host, const std::string& text);
+    hosts::PrintedOrder::Print printer();
     void print_in_order();
     bool finish();
 
@@ -98,10 +92,11 @@ class HostsRun {
     hosts::PrintedOrder order_;
     fleet::Merge merge_;
     std::vector<bool> told_; // of its end
-    std::vector<SharedBytes> modules_{options_.hosts.size()};
     FileDescriptor file_;
     std::optional<Writer> writer_;
+    std::unique_ptr<HostsOutput> output_;
     ControllerPart part_{invocation_};
+    HostsModules modules_{invocation_, fan_out_};
     // The names of the globals that each host has described.
     std::vector<std::vector<std::string>> names_{options_.hosts.size()};
     bool is_faulty_ = false; // the script has errors
@@ -132,6 +127,8 @@ void HostsRun::take(size_t host, SnapshotFrame frame) {
         if (message->is_error || options_.warnings)
             tell(name(host), (message->is_error ? "error: " : "warning: ") + message->text +
                                  (message->place.empty() ? "" : " near " + message->place));
+        if (message->is_error || options_.warnings)
+            output_->message(name(host), message->is_error, message->text, message->place);
     }
     merge_.take(name(host), std::move(frame));
 }
@@ -171,113 +168,27 @@ void HostsRun::tell_clocks() const {
     }
 }
 
-// Compiles for the kernel of these hosts. Returns false if the script has errors.
-bool HostsRun::compile_for(const std::vector<size_t>& group) {
-    const hosts::AgentFacts& facts = fan_out_.host(group.front()).facts();
-    const auto refuse = [&](const std::string& why) {
-        for (const size_t host : group)
-            fan_out_.host(host).give_up(why);
-    };
-    utsname here{};
-    uname(&here);
-    if (facts.machine != here.machine) {
-        refuse("it has another architecture: " + facts.machine);
-        return true;
-    }
-    auto files = find_kernel(facts.release);
-    if (!files || files->release != facts.release) {
-        refuse("the files of its kernel " + facts.release +
-               " are not on this machine (apt-get install linux-headers-" + facts.release + ")");
-        return true;
-    }
-    Options options = options_;
-    options.hosts.clear();
-    options.kernel = facts.release;
-    options.last_pass = 4;
-    options.side = SemanticsOptions::Side::Hosts;
-    options.shown_every_ms = snapshot_ms;
-    options.shown_whole = true;
-    options.output_requests.clear();
-    Invocation invocation(std::move(options));
-    const auto kernel = invocation.images.kernel();
-    if (!kernel) {
-        refuse(kernel.failure().message);
-        return true;
-    }
-    const std::string here_build_id = (*kernel)->build_id();
-    if (!facts.build_id.empty() && !here_build_id.empty() && facts.build_id != here_build_id) {
-        refuse("its kernel is another build of " + facts.release + " (build-id " + facts.build_id +
-               ") than the files on this machine (" + here_build_id + ")");
-        return true;
-    }
-    const auto module = make_module(invocation);
-    invocation.show_diagnostics();
-    if (!module) {
-        refuse("the script cannot be compiled for its kernel " + facts.release);
-        return false;
-    }
-    auto bytes = read_file(module->module_path);
-    std::error_code ignored;
-    std::filesystem::remove(module->module_path, ignored);
-    if (!bytes) {
-        refuse(bytes.failure().message);
-        return true;
-    }
-    const auto shared = std::make_shared<const std::string>(std::move(*bytes));
-    for (const size_t host : group)
-        modules_[host] = shared;
-    return true;
-}
-
-// Once for each distinct kernel. Returns false if nothing can run.
+// Returns false if nothing can run.
 bool HostsRun::compile() {
-    std::map<std::pair<std::string, std::string>, std::vector<size_t>> kernels;
-    for (size_t i = 0; i < fan_out_.size(); i++)
-        if (fan_out_.host(i).stage() == Stage::Known) {
-            const hosts::AgentFacts& facts = fan_out_.host(i).facts();
-            kernels[{facts.release + " " + facts.machine, facts.build_id}].push_back(i);
-        }
-    if (kernels.empty())
+    const auto release = modules_.any_release();
+    if (!release)
         return false;
-    is_faulty_ =
-        !part_.compile(fan_out_.host(kernels.begin()->second.front()).facts().release, *writer_);
+    is_faulty_ = !part_.compile(*release, *writer_);
     if (is_faulty_)
         return false;
-    bool is_faulty = false;
-    for (const auto& [kernel, group] : kernels)
-        is_faulty |= !compile_for(group);
-    const bool any = std::ranges::any_of(modules_, [](const auto& module) { return !!module; });
-    is_faulty_ = is_faulty && !any;
-    return any;
+    const bool is_right = modules_.compile();
+    is_faulty_ = !is_right && modules_.empty();
+    return !modules_.empty();
 }
 
-void HostsRun::push() {
-    const auto djrun = read_file(invocation_.places.djrun);
-    const std::string sum = djrun ? hosts::cksum(*djrun) : "";
-    const SharedBytes shared = djrun ? std::make_shared<const std::string>(*djrun) : nullptr;
-    for (size_t i = 0; i < fan_out_.size(); i++) {
-        Connection& host = fan_out_.host(i);
-        if (host.stage() != Stage::Known || !modules_[i])
-            continue;
-        const bool has_it = host.facts().has_own_djrun || (djrun && host.facts().djrun == sum);
-        if (!has_it && !djrun)
-            host.give_up("it has no djrun, and this machine has none for it: " +
-                         djrun.failure().message);
-        else
-            host.push(modules_[i], has_it ? nullptr : shared, Clock::now());
-    }
-    modules_.clear();
-    fan_out_.wait_for(Stage::Ready);
-}
-
-void HostsRun::print(size_t host, const std::string& text) {
-    writer_->append(name(host) + ": " + text);
-    if (!text.ends_with('\n'))
-        writer_->append("\n");
+hosts::PrintedOrder::Print HostsRun::printer() {
+    return [this](size_t host, int64_t time_ns, const std::string& text) {
+        output_->printed(name(host), time_ns, text);
+    };
 }
 
 void HostsRun::print_in_order() {
-    order_.pass(Clock::now(), [this](size_t host, const std::string& text) { print(host, text); });
+    order_.pass(Clock::now(), printer());
 }
 
 // Loads the module everywhere, starts it when all have it, and reads until it ends.
@@ -329,16 +240,18 @@ void HostsRun::run_all() {
 
 // Prints what is left, and what is missing. Returns whether nothing is.
 bool HostsRun::finish() {
-    order_.pass_all([this](size_t host, const std::string& text) { print(host, text); });
+    order_.pass_all(printer());
     const bool all_right = part_.finish(merge_);
     const auto& unread = part_.unread_by_host();
     auto globals = merge_.globals();
     std::erase_if(globals, [&](const fleet::MergedGlobal& each) {
         return std::ranges::find(unread, each.description.name) == unread.end();
     });
-    writer_->append(text_of(globals));
-    writer_->flush();
+    output_->values(globals);
     const auto missing = merge_.missing();
+    for (const fleet::Missing& each : missing)
+        output_->missing(each);
+    writer_->flush();
     for (const fleet::Missing& each : missing)
         invocation_.diagnostics.report(DiagnosticKind::HostMissing, {}, {each.host, each.what});
     return missing.empty() && all_right;
@@ -355,14 +268,17 @@ std::optional<int> HostsRun::run() {
         if (!parse_script(first))
             return std::nullopt;
     }
-    auto file = open_output(options_.output_file);
+    const OutputRequest request =
+        options_.output_requests.empty() ? OutputRequest() : options_.output_requests.front();
+    const std::string& path = request.file.empty() ? options_.output_file : request.file;
+    auto file = open_output(path);
     if (!file) {
         invocation_.fail(DiagnosticKind::WorkFiles, file.failure());
         return std::nullopt;
     }
     file_ = std::move(*file);
-    writer_.emplace(file_ ? file_.get() : STDOUT_FILENO,
-                    file_ ? options_.output_file : "the output");
+    writer_.emplace(file_ ? file_.get() : STDOUT_FILENO, file_ ? path : "the output");
+    output_ = make_hosts_output(*request.kind, *writer_);
     allow_many_files();
     {
         const StopSignals signals;
@@ -375,7 +291,7 @@ std::optional<int> HostsRun::run() {
         if (!StopSignals::stop_requested() && compile()) {
             steps_.done("compile");
             tell_losses();
-            push();
+            modules_.push();
             steps_.done("push");
             tell_losses();
             if (!StopSignals::stop_requested())

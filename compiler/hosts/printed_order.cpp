@@ -62,7 +62,7 @@ void PrintedOrder::pass_until(int64_t time_ns, const Print& print) {
         const Record record = std::move(from.records.front());
         from.records.pop_front();
         from.bytes -= record.text.size();
-        print(host, record.text);
+        print(host, record.time_ns, record.text);
         add(host);
     }
 }

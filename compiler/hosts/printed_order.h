@@ -33,7 +33,7 @@ class PrintedOrder {
     // Returns the bytes of a host that are waiting.
     size_t waiting(size_t host) const { return hosts_[host].bytes; }
 
-    using Print = std::function<void(size_t host, const std::string& text)>;
+    using Print = std::function<void(size_t host, int64_t time_ns, const std::string& text)>;
     // Passes on what no host can precede any more.
     void pass(Clock::time_point now, const Print& print);
     // Passes on everything.

@@ -44,15 +44,19 @@ djs_statistic_shape shape_of(const program::StatisticNeeds& needs) {
     return shape;
 }
 
+const OutputKind& kind_of(const SessionOptions& options) {
+    return options.outputs.requests.empty() ? text_kind() : *options.outputs.requests.front().kind;
+}
+
 class LinkedMerge : public MergedScript {
   public:
     LinkedMerge(ModuleMeta meta, SessionOptions options, Writer& output)
         : meta_(std::move(meta)), options_(std::move(options)),
           messages_(STDERR_FILENO, "the messages"),
-          output_(text_kind().make({.writer = output,
-                                    .messages = messages_,
-                                    .warnings = options_.warnings,
-                                    .verbose = false})) {}
+          output_(kind_of(options_).make({.writer = output,
+                                          .messages = messages_,
+                                          .warnings = options_.warnings,
+                                          .verbose = false})) {}
 
     Status load(const std::string& object, uint64_t ring_bytes,
                 const std::vector<std::unique_ptr<program::Global>>& globals);

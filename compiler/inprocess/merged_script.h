@@ -17,7 +17,8 @@ namespace djstap {
 class MergedScript {
   public:
     // `object` and `meta` are the script's, compiled for user space, and `globals` those of its
-    // program. Writes what it prints to `output`, which outlives it.
+    // program. Writes what it prints to `output`, which outlives it, as the first output of
+    // `options`.
     static Result<std::unique_ptr<MergedScript>>
     link(const std::string& object, const std::string& meta, uint64_t ring_bytes,
          const std::vector<std::unique_ptr<program::Global>>& globals,

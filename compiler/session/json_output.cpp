@@ -3,10 +3,10 @@
 #include "session/outputs.h"
 
 #include "include/text.h"
+#include "session/error_place.h"
 #include "session/histogram.h"
 #include "session/plain_format.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -88,17 +88,11 @@ class JsonOutput : public Output {
 
     void error(std::string_view message, std::string_view place) override {
         Object data{{"message", message}};
-        // "operator '/' at FILE:LINE:COLUMN"
-        const size_t at = place.rfind(" at ");
-        const size_t column = place.rfind(':');
-        const size_t line = column == 0 || column == std::string_view::npos
-                                ? std::string_view::npos
-                                : place.rfind(':', column - 1);
-        if (at != std::string_view::npos && line != std::string_view::npos && line > at) {
-            data["place"] = place.substr(0, at);
-            data["file"] = place.substr(at + 4, line - at - 4);
-            data["line"] = number(place.substr(line + 1, column - line - 1));
-            data["column"] = number(place.substr(column + 1));
+        if (const auto parts = split_place(place)) {
+            data["place"] = parts->what;
+            data["file"] = parts->file;
+            data["line"] = parts->line;
+            data["column"] = parts->column;
         } else if (!place.empty()) {
             data["place"] = place;
         }
@@ -226,12 +220,6 @@ class JsonOutput : public Output {
             object["reason"] = probe.reason;
         }
         return object;
-    }
-
-    static int64_t number(std::string_view text) {
-        int64_t value = 0;
-        std::from_chars(text.data(), text.data() + text.size(), value);
-        return value;
     }
 
     // Returns the beginning of an object: its type and what is known about the hit.

@@ -152,6 +152,7 @@ struct OutputProperties {
     bool is_interactive = false;
     bool tells = true;         // its errors and warnings are messages: MessageOutput
     bool shows_fields = false; // it prints an event's fields: --event-fields
+    bool for_hosts = false;    // what many hosts show can be written like this: --hosts
     bool shows_whole = false;  // it needs these globals with all elements and histograms
     uint32_t fields = 0;       // DJS_EVENT_*: recorded without being requested
     int64_t stack_depth = 0;   // the least MAXBACKTRACE, unless -D sets it

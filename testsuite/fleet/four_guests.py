@@ -4,9 +4,9 @@
 flight recorder of the same script, and beside one script that sees the hits of all; Performance Co-Pilot over the network; what is
 left when the controller is interrupted or killed, and what is said when a guest is lost.
 
-    four_guests.py --djstap build/release/bin/djstap --agent build/release/bin/pmdadjstap [--kept FOLDER]
+    four_guests.py --djstap build/release/bin/djstap --agent build/release/bin/pmdadjstap [--kept FOLDER] [--bench RUNS]
 
---kept names a folder for the guests' root of Debian, which takes minutes to make: a second run finds it there. The exit status is 77
+--bench only measures: what each step costs until the first merged line is printed, in the median of so many runs. --kept names a folder for the guests' root of Debian, which takes minutes to make: a second run finds it there. The exit status is 77
 where something is missing that this needs: the rights of root, mmdebstrap, PCP.
 """
 import argparse
@@ -215,6 +215,34 @@ def check_killed_guest(options, folder, all_guests):
     check_clean(others, "a guest was killed")
 
 
+STEPS = "connect", "facts", "compile", "push", "load", "first snapshots", "merge"
+
+
+def bench(options, folder, all_guests):
+    """The time of each step, and its share of what lies between the connections and the first merged line."""
+    script = os.path.join(folder, "bench.stp")
+    with open(SCRIPT) as hits, open(script, "w") as file:
+        file.write(hits.read() + 'probe timer.ms(100) { printf("%d calls\\n", calls) }\n')
+    taken = {step: [] for step in STEPS}
+    for run in range(options.bench + 1):
+        process = subprocess.Popen(
+            [options.djstap, "-v", "--hosts", f"guest[1-{len(all_guests)}]", "--remote-shell", " ".join(guests.remote_shell(folder)),
+             "--host-timeout", str(PATIENCE), script], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            step = re.match(r"hosts, (.*): ([\d.]+) ms", line)
+            if step and run > 0:  # the first one fills the caches
+                taken[step[1]].append(float(step[2]))
+            if step and step[1] == STEPS[-1]:
+                process.send_signal(signal.SIGINT)
+        expect("exit status", process.wait(PATIENCE), 0)
+    medians = {step: sorted(values)[len(values) // 2] for step, values in taken.items()}
+    since_connected = sum(medians[step] for step in STEPS[1:])
+    for step in STEPS:
+        share = "" if step == "connect" else f"{100 * medians[step] / since_connected:6.1f} %"
+        print(f"{step:16}{medians[step]:9.0f} ms{share}")
+    print(f"{'since connected':16}{since_connected:9.0f} ms")
+
+
 def pcp(guest, program, *arguments, **more):
     # pmrep: the Python that has its modules.
     return subprocess.run([program, "-h", guest.address, *arguments], env={**os.environ, "PCP_PYTHON_PROG": "/usr/bin/python3"},
@@ -262,6 +290,7 @@ def main():
     parser.add_argument("--djstap", required=True, type=os.path.abspath)
     parser.add_argument("--agent", required=True, type=os.path.abspath)
     parser.add_argument("--kept", type=os.path.abspath)
+    parser.add_argument("--bench", type=int, default=0)
     options = parser.parse_args()
     lacking = guests.missing_tools()
     if lacking:
@@ -281,7 +310,10 @@ def main():
                 each.wait()
                 until(lambda guest=each: "hits" in guest.modules(), lambda guest=each: "the agent runs no module\n" + guest.log())
                 each.own_modules = each.modules()
-            print("four guests run")
+            print("four guests run", flush=True)
+            if options.bench:
+                bench(options, folder, all_guests)
+                return 0
             recorded = check_union(options, folder, all_guests)
             check_pcp(folder, all_guests, recorded)
             check_killed_controller(options, folder, all_guests)

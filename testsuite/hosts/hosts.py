@@ -17,8 +17,9 @@ import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "pmda"))
+sys.path[:0] = [os.path.join(os.path.dirname(HERE), folder) for folder in ("pmda", "outputs")]
 import frames  # noqa: E402
+import readers  # noqa: E402
 
 LOG, LINEAR = 1, 2  # of histograms
 SHAPE = LINEAR, 7, 0, 40, 10
@@ -290,6 +291,46 @@ def case_printed(hosts):
     expect("the clock's offset", abs(offset - 3600_000) <= error + 0.1, True)
     expect_in("errors", errors, "a: error: something is wrong near x at <input>:1:1",
               "a: all of its values are missing: something is wrong near x at <input>:1:1")
+
+
+def case_json(hosts):
+    """--output=json: what is merged, what hosts print, their values without a sum, and what is missing, as the schema has it."""
+    variables = VARIABLES[:1] + [("by", "number", 1, False, True), ("last", "text", 0, False, False), ("who", "text", 2, False, False)]
+    now = int(time.time()) * SECOND
+
+    def shown(number, name):
+        return frames.variables_at(now + 3 * SECOND, [frames.values(0, [frames.element([], [number])]),
+                                                      frames.values(1, [frames.element([name], [number])]),
+                                                      frames.values(2, [frames.element([], name)]),
+                                                      frames.values(3, [frames.element([number, 'a "b"'], name)])])
+    hosts.record("a", variables, frames.printed(now, "one\n"), shown(3, "cat"))
+    hosts.record("b", variables, frames.printed(now + SECOND, "two"), shown(4, "ls") + frames.message("careful", False) +
+                 frames.message("division by 0", True, "operator '/' at <input>:3:14"))
+    hosts.write("down.login", "exit 255\n")
+    script = """global calls, by, last, who
+        probe kernel.function("vfs_read") { calls++; by[execname()]++; last = execname(); who[pid(), execname()] = execname(); println("x") }
+        probe end { println(calls) }"""
+    path = hosts.path("result.json")
+    status, output, _ = hosts.run("a,b,down", script, "--output=json:" + path)
+    expect("status and output", (status, output), (1, ""))
+    found = readers.json_lines(path)
+    for each in found:
+        if "time" in each:
+            expect("a time", abs(each.pop("time") - now) < 60 * SECOND, True)
+    wanted = [{"type": "printf", "host": "a", "data": "one\n"}, {"type": "printf", "host": "b", "data": "two"},
+              {"type": "warning", "host": "b", "data": {"message": "careful"}}, {"type": "printf", "data": "7\n"},
+              {"type": "runtime_error", "host": "b", "data": {"message": "division by 0", "place": "operator '/'", "file": "<input>",
+                                                              "line": 3, "column": 14}},
+              {"type": "map", "data": {"by": {"ls": 4, "cat": 3}}},
+              {"type": "map", "host": "a", "data": {"last": "cat"}}, {"type": "map", "host": "b", "data": {"last": "ls"}},
+              {"type": "map", "host": "a", "data": {"who": {'3,a "b"': "cat"}}}, {"type": "map", "host": "b", "data": {"who": {'4,a "b"': "ls"}}}]
+    for each in wanted:
+        expect("one of it in\n" + "\n".join(map(str, found)), found.count(each), 1)
+    missing = [each for each in found if each["type"] == "host_missing"]
+    expect("what is missing", [each["host"] for each in missing], ["b", "down"])
+    expect_in("why", missing[1]["data"]["message"], "there is no connection")
+    expect("anything else", {each["type"] for each in found} - {"printf", "map", "warning", "runtime_error", "host_missing"},
+           {"attached_probes", "lost_events"})  # of what runs here
 
 
 def case_interrupted(hosts):

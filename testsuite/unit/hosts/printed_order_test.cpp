@@ -13,14 +13,14 @@ class Order : public testing::Test {
   protected:
     std::string passed() {
         std::string text;
-        order_.pass(now_, [&](size_t host, const std::string& record) {
+        order_.pass(now_, [&](size_t host, int64_t, const std::string& record) {
             text += std::to_string(host) + record + " ";
         });
         return text;
     }
     std::string rest() {
         std::string text;
-        order_.pass_all([&](size_t host, const std::string& record) {
+        order_.pass_all([&](size_t host, int64_t, const std::string& record) {
             text += std::to_string(host) + record + " ";
         });
         return text;
