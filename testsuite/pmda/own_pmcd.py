@@ -47,8 +47,9 @@ class Pcp:
         # pmcd takes itself for the machine's only one by the file of its process id.
         self.environment = {**os.environ, "PCP_RUN_DIR": self.folder, "PCP_LOG_DIR": self.folder, "PCP_TMP_DIR": self.folder,
                             "PCP_PYTHON_PROG": "/usr/bin/python3"}  # the one that has its modules
+        # By itself, pmcd gives up an agent that does not answer for 3 seconds at its start, and 5 later.
         self.pmcd = subprocess.Popen(
-            [PMCD, "-f", "-A", "-U", self.user, "-c", self.path("pmcd.conf"), "-l", self.path("pmcd.log"), "-n", self.path("root"),
+            [PMCD, "-f", "-A", "-q", "300", "-t", "300", "-U", self.user, "-c", self.path("pmcd.conf"), "-l", self.path("pmcd.log"), "-n", self.path("root"),
              "-i", "127.0.0.1", "-p", str(self.port), "-s", self.path("pmcd.socket")],
             env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
