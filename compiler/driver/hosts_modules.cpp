@@ -78,7 +78,8 @@ bool HostsModules::compile_for(const std::vector<size_t>& group) {
         refuse(bytes.failure().message);
         return true;
     }
-    const auto shared = std::make_shared<const std::string>(std::move(*bytes));
+    const auto shared =
+        std::make_shared<const hosts::SharedFile>(hosts::shared_file(std::move(*bytes)));
     for (const size_t host : group)
         modules_[host] = shared;
     return true;
@@ -104,7 +105,7 @@ bool HostsModules::empty() const {
 void HostsModules::push() {
     const auto djrun = read_file(invocation_.places.djrun);
     const std::string sum = djrun ? hosts::cksum(*djrun) : "";
-    const hosts::SharedBytes shared = djrun ? std::make_shared<const std::string>(*djrun) : nullptr;
+    std::optional<hosts::SharedFile> shared; // packed if any host needs it
     for (size_t i = 0; i < fan_out_.size(); i++) {
         hosts::Connection& host = fan_out_.host(i);
         if (host.stage() != hosts::Stage::Known || !modules_[i])
@@ -113,8 +114,13 @@ void HostsModules::push() {
         if (!has_it && !djrun)
             host.give_up("it has no djrun, and this machine has none for it: " +
                          djrun.failure().message);
-        else
-            host.push(modules_[i], has_it ? nullptr : shared, hosts::Connection::Clock::now());
+        else if (has_it)
+            host.push(*modules_[i], nullptr, hosts::Connection::Clock::now());
+        else {
+            if (!shared)
+                shared = hosts::shared_file(*djrun);
+            host.push(*modules_[i], &*shared, hosts::Connection::Clock::now());
+        }
     }
     modules_.clear();
     fan_out_.wait_for(hosts::Stage::Ready);

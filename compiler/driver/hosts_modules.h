@@ -4,6 +4,7 @@
 #include "driver/invocation.h"
 #include "hosts/fan_out.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +32,7 @@ class HostsModules {
 
     Invocation& invocation_;
     hosts::FanOut& fan_out_;
-    std::vector<hosts::SharedBytes> modules_; // of each host
+    std::vector<std::shared_ptr<const hosts::SharedFile>> modules_; // of each host
 };
 
 } // namespace djstap::driver

@@ -29,10 +29,13 @@ constexpr std::string_view script =
     "echo \"notes $(od -An -v -tx1 /sys/kernel/notes 2>/dev/null | tr -d \" \\n\")\"; "
     "if [ -n \"$DJSTAP_DJRUN\" ]; then echo has own; "
     "elif [ -n \"$p\" ]; then echo \"has $(cksum <\"$p\")\"; fi; "
+    "command -v gzip >/dev/null && echo \"unpacks gzip\"; "
     "echo facts; "
     "while read -r verb a b; do case \"$verb\" in "
     "clock) echo \"clock $(date +%s%N)\";; "
     "put) head -c \"$b\" >\"$d/$a\"; chmod 700 \"$d/$a\"; echo \"put $a $(wc -c <\"$d/$a\")\";; "
+    "unpack) head -c \"$b\" | gzip -dc >\"$d/$a\"; chmod 700 \"$d/$a\"; "
+    "echo \"put $a $(wc -c <\"$d/$a\")\";; "
     "use) case \"$a\" in own) r=$DJSTAP_DJRUN;; found) r=$p;; *) r=$d/djrun;; esac;; "
     "run) mkfifo \"$d/go\" && exec 4<>\"$d/go\" 5<\"$d/go\" || exit 1; "
     "( \"$r\" --start-on-input --output=snapshots \"$d/script.ko\" $a $b <&5 5<&-; "
@@ -98,6 +101,8 @@ bool take_fact(AgentFacts& facts, std::string_view line) {
         facts.machine = word_of(value);
     else if (name == "notes")
         facts.build_id = hexadecimal(gnu_build_id(bytes_of_hex(value)).value_or(""));
+    else if (name == "unpacks")
+        facts.unpacks = value == "gzip";
     else if (name == "has" && value == "own")
         facts.has_own_djrun = true;
     else if (name == "has")

@@ -19,11 +19,13 @@ namespace djstap::hosts {
 //   machine MACHINE
 //   notes HEX                   of the kernel, with its build-id
 //   has NUMBER BYTES            cksum of the host's djrun; "has own": $DJSTAP_DJRUN names one
+//   unpacks gzip                if it has that program
 //   facts
 //                               clock
 //   clock NANOSECONDS
-//                               put NAME BYTES, and the bytes
-//   put NAME BYTES
+//                               put NAME BYTES, and the bytes; or unpack NAME BYTES, and those
+//                               of gzip
+//   put NAME BYTES              of the file
 //                               use found | pushed | own
 //                               run PARAMETERS
 //   frames of --output=snapshots: the first one tells that the module is loaded
@@ -39,6 +41,7 @@ struct AgentFacts {
     std::string build_id; // hexadecimal; empty: unknown
     std::string djrun;    // "NUMBER BYTES" of cksum; empty: there is none
     bool has_own_djrun = false;
+    bool unpacks = false; // what gzip has packed
 };
 
 // Takes one of these lines. Returns false for other lines, such as what a login prints.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hosts/connection.h"
 
+#include "hosts/packed.h"
 #include "hosts/plain_text.h"
 #include "system/file.h"
 #include "system/number.h"
@@ -62,20 +63,30 @@ void Connection::send(std::string line) {
     unsent_.push_back({std::move(line) + "\n", nullptr});
 }
 
-void Connection::send_file(const std::string& name, const SharedBytes& bytes) {
-    files_.push_back(name + " " + std::to_string(bytes->size()));
+SharedFile shared_file(std::string bytes) {
+    std::string packed = gzipped(bytes);
+    SharedFile file{std::make_shared<const std::string>(std::move(bytes)), nullptr};
+    if (!packed.empty())
+        file.packed = std::make_shared<const std::string>(std::move(packed));
+    return file;
+}
+
+void Connection::send_file(const std::string& name, const SharedFile& file) {
+    files_.push_back(name + " " + std::to_string(file.bytes->size()));
     // The bytes follow the line, and the answer is awaited before anything else is sent.
-    send("put " + files_.back());
+    const bool is_packed = facts_.unpacks && file.packed;
+    const SharedBytes& bytes = is_packed ? file.packed : file.bytes;
+    send((is_packed ? "unpack " : "put ") + name + " " + std::to_string(bytes->size()));
     unsent_.push_back({"", bytes});
 }
 
-void Connection::push(const SharedBytes& module, const SharedBytes& djrun, Clock::time_point now) {
+void Connection::push(const SharedFile& module, const SharedFile* djrun, Clock::time_point now) {
     heard_ = now;
     stage_ = Stage::Pushing;
     use_pushed_ = djrun != nullptr;
     send_file("script.ko", module);
     if (djrun)
-        send_file("djrun", djrun);
+        send_file("djrun", *djrun);
 }
 
 void Connection::load(const std::string& parameters, Clock::time_point now) {

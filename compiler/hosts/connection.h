@@ -44,6 +44,13 @@ struct ClockOffset {
 // Bytes that many hosts are sent.
 using SharedBytes = std::shared_ptr<const std::string>;
 
+// A file that many hosts are sent. `packed` may be null: it is sent as it is.
+struct SharedFile {
+    SharedBytes bytes, packed;
+};
+// Packs a file for the hosts that can unpack it.
+SharedFile shared_file(std::string bytes);
+
 class Connection {
   public:
     using Clock = std::chrono::steady_clock;
@@ -65,7 +72,7 @@ class Connection {
     // Calls the host.
     void call(const RemoteShell& shell, Clock::time_point now);
     // Sends files; `djrun` may be null: the host has it.
-    void push(const SharedBytes& module, const SharedBytes& djrun, Clock::time_point now);
+    void push(const SharedFile& module, const SharedFile* djrun, Clock::time_point now);
     // Loads the module, with parameters of letters that no shell interprets.
     void load(const std::string& parameters, Clock::time_point now);
     // Starts the loaded module.
@@ -97,7 +104,7 @@ class Connection {
         std::string_view bytes() const { return shared ? std::string_view(*shared) : own; }
     };
     void send(std::string line);
-    void send_file(const std::string& name, const SharedBytes& bytes);
+    void send_file(const std::string& name, const SharedFile& file);
     void take_line(std::string_view line);
     void take_lines();
     void take_frames();

@@ -24,6 +24,10 @@ TEST(Agent, ReadsWhatAHostTells) {
     EXPECT_EQ(facts.build_id, "01020304");
     EXPECT_EQ(facts.djrun, "4038471504 75");
     EXPECT_FALSE(facts.has_own_djrun);
+    EXPECT_TRUE(take_fact(facts, "unpacks cpio"));
+    EXPECT_FALSE(facts.unpacks);
+    EXPECT_TRUE(take_fact(facts, "unpacks gzip"));
+    EXPECT_TRUE(facts.unpacks);
     EXPECT_TRUE(take_fact(facts, "has own"));
     EXPECT_TRUE(facts.has_own_djrun);
 }

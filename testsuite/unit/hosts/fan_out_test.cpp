@@ -35,7 +35,7 @@ class FanOutTest : public testing::Test {
     void load() {
         FanOut& all = *fan_out_;
         all.call();
-        const auto module = std::make_shared<const std::string>(300'000, 'm');
+        const SharedFile module = shared_file(std::string(300'000, 'm'));
         for (size_t i = 0; i < all.size(); i++)
             if (all.host(i).stage() == Stage::Known)
                 all.host(i).push(module, nullptr, FanOut::Clock::now());
@@ -99,12 +99,33 @@ TEST_F(FanOutTest, RunsOnAllHostsFromTheirFactsToTheirEnd) {
 }
 
 TEST_F(FanOutTest, PushesFilesThatArriveUnchanged) {
-    record("web1");
-    hosts_.write("web1.djrun", "cp \"$3\" \"$PLAYED/module\"\n");
-    open("web1");
+    for (const char* host : {"web1", "web2"}) {
+        record(host);
+        hosts_.write(host + std::string(".djrun"),
+                     "cp \"$3\" \"$PLAYED/" + std::string(host) + ".module\"\n");
+    }
+    // A host without gzip.
+    hosts_.write("web2.login",
+                 "mkdir -p $PLAYED/tools; for each in sh mktemp rm uname od tr cksum date head "
+                 "chmod wc mkfifo cat cp kill sleep; do "
+                 "ln -sf \"$(command -v $each)\" $PLAYED/tools/$each; done; "
+                 "PATH=$PLAYED/tools\n");
+    open("web[1-2]");
     load();
-    EXPECT_EQ(*read_file(hosts_.file("module")), std::string(300'000, 'm'));
+    for (size_t i = 0; i < 2; i++) {
+        EXPECT_EQ(fan_out_->host(i).facts().unpacks, i == 0);
+        EXPECT_EQ(*read_file(hosts_.file("web" + std::to_string(i + 1) + ".module")),
+                  std::string(300'000, 'm'));
+    }
     finish();
+}
+
+// What is packed is a fraction, and what cannot be packed is no more than a little longer.
+TEST(Packed, IsShorter) {
+    const SharedFile same = shared_file(std::string(300'000, 'm')), none = shared_file("");
+    EXPECT_LT(same.packed->size(), 1000U);
+    EXPECT_EQ(same.packed->substr(0, 2), "\x1f\x8b");
+    EXPECT_LT(none.packed->size(), 50U);
 }
 
 TEST_F(FanOutTest, AHostThatEndsByItselfHasNotFailed) {
