@@ -151,7 +151,7 @@ Status run(int connection, const std::string& path, const std::string& djrun) {
 } // namespace
 
 void serve(int connection, const std::string& folder, const std::string& djrun,
-          std::chrono::milliseconds patience) {
+           std::chrono::milliseconds patience) {
     signal(SIGPIPE, SIG_IGN);
     const auto request = read_request(connection, patience);
     if (!request)
