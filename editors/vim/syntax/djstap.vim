@@ -79,7 +79,7 @@ syntax match djstapCondition /%[(?:)]/
 syntax match djstapFormat /%[-+ #0]*\%(\d\+\|\*\)\?\%(\.\%(\d\+\|\*\)\)\?\%(hh\?\|ll\?\|z\|t\)\?[a-zA-Z%]/ contained
 syntax match djstapEscape /\\\%(\o\{1,3}\|x\x\{1,2}\|.\)/ contained
 syntax region djstapString start=/"/ skip=/\\\\\|\\"/ end=/"/ oneline contains=djstapFormat,djstapEscape
-syntax match djstapPoint /\%(\<probe\s\+\|[,=]\s*\)\@<=\%(begin\|end\|error\|input\|ioblock\|ioblock_trace\|ioscheduler\|ioscheduler_trace\|ipmib\|irq_handler\|json_data\|kernel\|kprobe\|kprocess\|linuxmib\|module\|nd_syscall\|netdev\|netfilter\|never\|nfsd\|oneshot\|perf\|process\|procfs\|prometheus\|scheduler\|signal\|socket\|softirq\|syscall\|syscall_any\|tcp\|tcpmib\|timer\|tty\|udp\|vfs\|vm\|workqueue\)\>\ze[.({ \t]/
+syntax match djstapPoint /\%(\<probe\s\+\|[,=]\s*\)\@<=\%(begin\|compat_syscall\|end\|error\|input\|ioblock\|ioblock_trace\|ioscheduler\|ioscheduler_trace\|ipmib\|irq_handler\|json_data\|kernel\|kprobe\|kprocess\|linuxmib\|module\|nd_syscall\|netdev\|netfilter\|never\|nfsd\|oneshot\|perf\|process\|procfs\|prometheus\|scheduler\|signal\|socket\|softirq\|syscall\|syscall_any\|tcp\|tcpmib\|timer\|tty\|udp\|vfs\|vm\|workqueue\)\>\ze[.({ \t]/
 syntax match djstapComment /#.*$/ contains=djstapTodo
 syntax match djstapComment /\/\/.*$/ contains=djstapTodo
 syntax region djstapComment start=/\/\*/ end=/\*\// contains=djstapTodo
