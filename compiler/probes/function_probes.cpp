@@ -3,10 +3,12 @@
 // and their inline instances.
 #include "probes/function_candidates.h"
 #include "probes/function_patterns.h"
+#include "probes/wrappers.h"
 
 #include "image/glob.h"
 
 #include <algorithm>
+#include <set>
 
 namespace djstap {
 
@@ -65,6 +67,34 @@ size_t add_all_inlined(const ImageView& view, const FunctionPattern& pattern,
     for (const StatementAddress& place : places)
         add_inlined(view, place, resolver, out, refusal);
     return places.size();
+}
+
+// Adds the returns of the functions into which the compiler inlined the named one, if each of these
+// returns what it returns. Returns how many there are.
+size_t add_returns_of_wrappers(const ast::ProbePoint& point, const ImageView& view,
+                               const FunctionPattern& pattern, Resolver& resolver,
+                               std::vector<Candidate>& out, Refusal& refusal) {
+    std::set<std::string> symbols;
+    for (const StatementAddress& place : view.info().inlined(pattern, nullptr)) {
+        if (!is_wrapper(place.symbol, pattern.function))
+            return 0; // the others' returns would be a part of what is asked for
+        symbols.insert(place.symbol);
+    }
+    size_t found = 0;
+    std::string names;
+    for (const std::string& symbol : symbols) {
+        FunctionPattern of_wrapper;
+        of_wrapper.function = symbol;
+        std::vector<FunctionInfo> functions = view.info().functions(of_wrapper, resolver.details);
+        found += functions.size();
+        add_functions(point, view, std::move(functions), true, resolver, out, refusal);
+        names += (names.empty() ? "" : ", ") + symbol;
+    }
+    if (found > 0)
+        resolver.diagnostics.report(DiagnosticKind::ReturnOfWrapper,
+                                    code_component(point).argument_range,
+                                    {pattern.function, names});
+    return found;
 }
 
 // Setting so many breakpoints takes long; a pattern skips them, and for a single function they must
@@ -144,6 +174,10 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
         if (out.empty() && refusal.name.empty())
             refusal = of_inlined;
     }
+    if (found == 0 && wanted == Wanted::Return && resolver.probe != nullptr && !resolver.quiet &&
+        pattern->file.empty() && !has_wildcard(argument.string))
+        for (const ImageView* each : *images)
+            found += add_returns_of_wrappers(point, *each, *pattern, resolver, out, refusal);
     if (found == 0) {
         if (point.optional || resolver.quiet || images->empty())
             return true;
