@@ -213,6 +213,8 @@ s64 djs_embedded_stack_address(struct djs_ctx *ctx, u32 depth, bool of_program);
 int djs_embedded_symbol(struct djs_ctx *ctx, char *out, size_t bytes, u64 address, int what,
 			bool of_program);
 int djs_embedded_argument(int n, int registers, struct pt_regs *regs, size_t word, long *value);
+struct socket;
+int djs_embedded_socket_option(struct socket *sock, int level, int name, char *value, int *bytes);
 __printf(1, 2) void djs_embedded_warn(const char *format, ...);
 
 /* A name that some kernels' headers have. */
@@ -220,6 +222,9 @@ __printf(1, 2) void djs_embedded_warn(const char *format, ...);
 /* The names that they have had since. */
 #ifdef DJS_HAVE_FILES_LOOKUP_FD_RAW
 #define fcheck_files files_lookup_fd_raw
+#endif
+#ifndef DJS_HAVE_KERNEL_GETSOCKOPT
+#define kernel_getsockopt djs_embedded_socket_option
 #endif
 #if !defined(__GFP_WAIT) && defined(__GFP_RECLAIM)
 #define __GFP_WAIT __GFP_RECLAIM

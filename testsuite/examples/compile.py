@@ -7,6 +7,7 @@
 Those in exceptions.list must fail, all others must pass -p4. --every 8 takes each eighth of them. --list prints the first
 error of each that fails. The exit status is 77 if the packages are not installed.
 """
+import collections
 import os
 import subprocess
 import sys
@@ -59,9 +60,9 @@ def main():
                 wrong.append(f"{name} fails: {error}")
             if not error and name in excepted:
                 wrong.append(f"{name} passes, but exceptions.list has it: {excepted[name][1]}")
-    of_users = sum(kind == "user" for kind, _ in excepted.values())
-    print(f"{passed} of {len(asked)} pass -p4; of all {len(names)}, {of_users} observe user programs and "
-          f"{len(excepted) - of_users} need what the kernel does not have")
+    kinds = collections.Counter(kind for kind, _ in excepted.values())
+    print(f"{passed} of {len(asked)} pass -p4; of all {len(names)}, {kinds['user']} observe user programs, {kinds['kernel']} need "
+          f"what the kernel does not have, and so do {kinds['parsed']} that their own test commands only parse")
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 
