@@ -22,6 +22,9 @@ using namespace module;
 
 namespace {
 
+// THIS_MODULE, which the part of a module that Kbuild makes defines.
+constexpr std::string_view module_symbol = "__this_module";
+
 // What follows an object in the cache: a damaged one would become part of the kernel.
 std::string seal_of(std::string_view bytes) {
     return hexadecimal(hash_bytes(bytes));
@@ -126,7 +129,8 @@ Result<std::set<std::string>> missing_symbols(std::string_view bytes, std::strin
     auto own = ElfObject::read(script, "the script");
     if (!own)
         return own.failure();
-    std::set<std::string> missing, defined;
+    std::set<std::string> missing;
+    std::set<std::string> defined{std::string(module_symbol)};
     for (const ObjectSymbol& symbol : own->symbols())
         if (!symbol.undefined())
             defined.emplace(symbol.name);
@@ -181,6 +185,7 @@ Result<EmbeddedObject> add_embedded_code(const RuntimeKit& kit, const RuntimeSou
         return joined.failure();
     EmbeddedObject out{std::move(*joined), kit};
     out.kit.embedded_code = true;
+    out.kit.kernel_symbols.emplace_back(module_symbol);
     for (auto* symbols : {&out.kit.kernel_symbols, &out.kit.versioned_symbols}) {
         symbols->insert(symbols->end(), needed->begin(), needed->end());
         std::sort(symbols->begin(), symbols->end());
