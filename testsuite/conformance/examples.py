@@ -7,10 +7,12 @@
 
 Each runs up to that pass with -g and with the arguments in its own description (.meta, test_check). --library: SystemTap's
 tapset is `added` to djstap's by -I, it is there `alone`, or only djstap's `own` is. --list prints the first error of each
-example that fails. The exit status is 0 if at least N of them pass (default: all), 77 if the packages are not installed.
+example that fails, --jobs N runs N of them side by side. The exit status is 0 if at least N of them pass (default: all), 77 if
+the packages are not installed.
 """
 import argparse
 import collections
+import concurrent.futures
 import glob
 import os
 import re
@@ -42,31 +44,38 @@ def compile_script(command, library):
                               stdin=subprocess.DEVNULL, cwd=folder, env=environment)
 
 
-def failures(scripts, options, last, library):
-    """Returns {script: its first error} for those that fail; raises RuntimeError if djstap ends as it should not."""
-    found = {}
-    for script in scripts:
-        chosen, arguments = words_of(script, options.kernel) or ([], [])
-        command = [os.path.abspath(options.djstap), "-g", "-w", f"-p{last}", "-r", options.kernel, "-m", "example",
-                   *(["-I", f"{SHARE}/tapset"] if library == "added" else []), *chosen, script]
-        try:
-            done = compile_script(command + arguments, library)
-            # Its description names none: a number, a name, or a program and a function of it.
-            for made_up in (["1"] * 4, ["begin"] * 4, [command[0], "main"]) if "[missing-argument]" in done.stderr else ():
-                if done.returncode:
-                    done = compile_script(command + made_up, library)
-        except subprocess.TimeoutExpired:
-            found[script] = "takes too long"
-        else:
-            if done.returncode not in (0, 1):
-                raise RuntimeError(f"{script}: status {done.returncode}")
+def failure(script, options, last, library):
+    """Returns a script's first error, or None; raises RuntimeError if djstap ends as it should not."""
+    chosen, arguments = words_of(script, options.kernel) or ([], [])
+    command = [os.path.abspath(options.djstap), "-g", "-w", f"-p{last}", "-r", options.kernel, "-m", "example",
+               *(["-I", f"{SHARE}/tapset"] if library == "added" else []), *chosen, script]
+    try:
+        done = compile_script(command + arguments, library)
+        # Its description names none: a number, a name, or a program and a function of it.
+        for made_up in (["1"] * 4, ["begin"] * 4, [command[0], "main"]) if "[missing-argument]" in done.stderr else ():
             if done.returncode:
-                errors = [line for line in done.stderr.split("\n") if ": error: " in line] or ["no error"]
-                # Of C code that does not compile, the compiler's own first error.
-                told = errors[1] if len(errors) > 1 and errors[0].endswith("C code does not compile:") else errors[0]
-                found[script] = told.split(": error: ", 1)[-1]
-        if options.list and script in found:
-            print(f"{os.path.relpath(script, SHARE + '/examples')}: {found[script]}", flush=True)
+                done = compile_script(command + made_up, library)
+    except subprocess.TimeoutExpired:
+        return "takes too long"
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"{script}: status {done.returncode}")
+    if not done.returncode:
+        return None
+    errors = [line for line in done.stderr.split("\n") if ": error: " in line] or ["no error"]
+    # Of C code that does not compile, the compiler's own first error.
+    told = errors[1] if len(errors) > 1 and errors[0].endswith("C code does not compile:") else errors[0]
+    return told.split(": error: ", 1)[-1]
+
+
+def failures(scripts, options, last, library):
+    """Returns {script: its first error} for those that fail."""
+    found = {}
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for script, reason in zip(scripts, pool.map(lambda each: failure(each, options, last, library), scripts)):
+            if reason is not None:
+                found[script] = reason
+                if options.list:
+                    print(f"{os.path.relpath(script, SHARE + '/examples')}: {reason}", flush=True)
     return found
 
 
@@ -107,6 +116,7 @@ def main():
     parser.add_argument("--least", type=int)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--library", choices=LIBRARIES, default="added")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", action="store_true")
     options = parser.parse_args()
     scripts = sorted(glob.glob(f"{SHARE}/examples/**/*.stp", recursive=True))
