@@ -62,7 +62,7 @@ def main():
                 wrong.append(f"{name} passes, but exceptions.list has it: {excepted[name][1]}")
     kinds = collections.Counter(kind for kind, _ in excepted.values())
     print(f"{passed} of {len(asked)} pass -p4; of all {len(names)}, {kinds['user']} observe user programs, {kinds['kernel']} need "
-          f"what the kernel does not have, and so do {kinds['parsed']} that their own test commands only parse")
+          f"what the kernel does not have; those that need it, too, and are only parsed by their own test commands: {kinds['parsed']}")
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 
