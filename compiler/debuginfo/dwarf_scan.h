@@ -102,6 +102,7 @@ class DwarfScanner {
     void use_calling_convention(Dwarf_Die* die, FunctionRecord& function,
                                 const std::vector<bool>& by_reference);
     void scan_inlined(Dwarf_Die* scope);
+    void scan_local(Dwarf_Die* die, int tag, int depth);
     std::vector<RangeRecord> code_ranges(Dwarf_Die* die, uint64_t& entry);
     uint32_t symbol_number(std::string_view name, uint64_t entry, uint32_t& size);
     uint32_t file_number(Dwarf_Die* die);
@@ -115,6 +116,7 @@ class DwarfScanner {
     Dwarf_Die unit_ = {};
     bool unit_is_c_ = false;
     bool unit_has_scopes_ = false; // classes may contain types
+    int nesting_ = 0;              // of functions in functions
     bool files_read_ = false;
     std::vector<uint32_t> files_; // of the unit, as string numbers
     std::unordered_map<Dwarf_Off, Origin> origins_;

@@ -100,6 +100,8 @@ PassedBy passed_by(Dwarf_Die* type) {
     }
 }
 
+constexpr int deepest_local = 32;
+
 // Returns the shape of a parameter, or of a function's result.
 arch::ArgumentShape shape_of(Dwarf_Die* parameter) {
     arch::ArgumentShape shape;
@@ -350,9 +352,27 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
         use_calling_convention(origin ? &*origin : die, function, by_reference);
 }
 
+// gcc describes the functions of a local class, as a lambda is one, in the class, and functions in
+// functions of C in the function around them.
+void DwarfScanner::scan_local(Dwarf_Die* die, int tag, int depth) {
+    if (tag == DW_TAG_subprogram && nesting_ < deepest_local) {
+        nesting_++;
+        scan_subprogram(die);
+        nesting_--;
+        return;
+    }
+    const bool is_class =
+        tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+    if (!unit_has_scopes_ || depth > deepest_local || (!is_class && tag != DW_TAG_lexical_block))
+        return;
+    each_child(die, [&](Dwarf_Die* child) { scan_local(child, dwarf_tag(child), depth + 1); });
+}
+
 void DwarfScanner::scan_inlined(Dwarf_Die* scope) {
     each_child(scope, [&](Dwarf_Die* child) {
         int tag = dwarf_tag(child);
+        if (tag != DW_TAG_lexical_block)
+            scan_local(child, tag, 0);
         if (tag == DW_TAG_lexical_block) {
             scan_inlined(child);
             return;
@@ -408,8 +428,11 @@ void DwarfScanner::scan_subprogram(Dwarf_Die* die) {
     Dwarf_Attribute attribute;
     if (name.starts_with(syscall_prefix) && dwarf_attr(die, DW_AT_name, &attribute))
         scan_syscall(die, name.substr(syscall_prefix.size()));
-    if (ranges.empty())
+    if (ranges.empty()) { // each instance of it may have the code of a local class
+        if (unit_has_scopes_)
+            each_child(die, [&](Dwarf_Die* child) { scan_local(child, dwarf_tag(child), 0); });
         return;
+    }
     // gcc may list the cold part first: the function never begins there.
     for (const RangeRecord& range : ranges) {
         auto symbol = image_.symbol_at(entry);

@@ -96,6 +96,38 @@ int with_double(mixed p, int k) { return p.y + k; }
     }
 }
 
+TEST_F(Programs, FunctionsInFunctionsAreFound) {
+    std::ofstream(path("local.cpp")) << R"c(#include <cstdlib>
+template <class F> [[gnu::noinline]] int apply(F f, int n) { return f(n); }
+template <class T> int outer(T k) {
+    struct local { [[gnu::noinline]] static T method(T n) { return n + 1; } };
+    return local::method(k) + apply([k](int captured) __attribute__((noinline)) { return captured + int(k); }, 2);
+}
+int main(int argc, char**) { return outer(argc) + outer(long(argc)); }
+)c";
+    for (const std::string compiler : {"g++", "clang++-19"}) {
+        shell(compiler + " -g -O2 -w local.cpp -o local");
+        const std::string prefix = "process(\"" + path("local") + "\")";
+        const Planned planned("probe " + prefix +
+                              ".function(\"operator()\").call { println($captured) }");
+        ASSERT_TRUE(planned.plan) << compiler << planned.errors();
+        EXPECT_EQ(planned.plan->sites.size(), 2U) << compiler;
+        const Planned method("probe " + prefix + ".function(\"method\").call { println($n) }");
+        ASSERT_TRUE(method.plan) << compiler << method.errors();
+        EXPECT_EQ(method.plan->sites.size(), 2U) << compiler;
+    }
+    std::ofstream(path("nested.c"))
+        << "__attribute__((noinline)) int call(int (*f)(int), int n) { return f(n); }\n"
+           "int main(int argc, char **argv) {\n"
+           "    __attribute__((noinline)) int inner(int n) { return n + argc; }\n"
+           "    return call(inner, 3);\n"
+           "}\n";
+    shell("gcc -g -O2 -w nested.c -o nested");
+    const Planned nested("probe process(\"" + path("nested") +
+                         "\").function(\"inner\").call { println($n) }");
+    EXPECT_TRUE(nested.plan) << nested.errors();
+}
+
 TEST_F(Programs, SymbolsSufficeForFunctions) {
     const std::string program = compile("program", "-O2");
     const std::string prefix = "process(\"" + program + "\")";
