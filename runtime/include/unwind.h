@@ -70,6 +70,17 @@ struct djs_unwind_short_row {
 	s16 saved[DJS_DWARF_SAVED_COUNT]; /* offset / 8 from the frame's address; 0: unchanged */
 };
 
+/* The rules of a frame whose address is in memory, at a distance from a register, as are the
+ * registers that it has saved: the frame of a signal, or of a function that aligns its stack. */
+struct djs_unwind_flat_row {
+	s32 address_at; /* of where the frame's address is, from the value of `base` */
+	u8 base;
+	bool is_signal;
+	u32 saved_by_base, saved_by_frame; /* a bit for each register */
+	s16 saved[DJS_DWARF_REGISTERS]; /* in bytes, from the value of `base` or the frame's address
+					 */
+};
+
 /* The registers of a frame. */
 struct djs_unwind_frame {
 	u64 values[DJS_DWARF_REGISTERS];
@@ -123,7 +134,12 @@ enum djs_unwind_result djs_unwind_find(const struct djs_unwind_image *image, u64
 
 /* Returns whether the rules have a short form, and stores it. */
 bool djs_unwind_shorten(struct djs_unwind_short_row *to, const struct djs_unwind_row *row);
+bool djs_unwind_flatten(struct djs_unwind_flat_row *to, const struct djs_unwind_image *image,
+			const struct djs_unwind_row *row);
 /* Turns the registers of a frame into those of its caller. `before`: memory. */
+enum djs_unwind_result djs_unwind_step_flat(struct djs_unwind_frame *frame,
+					    const struct djs_unwind_flat_row *row,
+					    djs_unwind_read *read, void *data);
 enum djs_unwind_result djs_unwind_step_short(struct djs_unwind_frame *frame,
 					     const struct djs_unwind_short_row *row,
 					     djs_unwind_read *read, void *data);

@@ -300,6 +300,70 @@ djs_unwind_step_short(struct djs_unwind_frame *frame, const struct djs_unwind_sh
 	return step_short(frame, row, read, data);
 }
 
+/* Reads an expression that is a register and an offset, and may read the memory there. */
+static DJS_HANDLER_CODE bool is_near_register(const struct djs_unwind_image *image, s32 offset,
+					      bool in_memory, u8 *reg, s64 *distance)
+{
+	struct input input = {0};
+	u64 bytes;
+	u8 code;
+
+	if (offset < 0 || (u32)offset >= image->frames_bytes)
+		return false;
+	input.at = image->frames + offset;
+	input.end = image->frames + image->frames_bytes;
+	bytes = take_unsigned(&input);
+	if (input.failed || bytes > (u64)(input.end - input.at))
+		return false;
+	input.end = input.at + bytes;
+	code = (u8)take_bytes(&input, 1);
+	if (code < 0x70 || code >= 0x70 + DJS_DWARF_REGISTERS) /* DW_OP_breg0 … */
+		return false;
+	*reg = code - 0x70;
+	*distance = take_signed(&input);
+	if (in_memory && take_bytes(&input, 1) != 0x06) /* DW_OP_deref */
+		return false;
+	return !input.failed && input.at == input.end;
+}
+
+DJS_HANDLER_CODE bool djs_unwind_flatten(struct djs_unwind_flat_row *to,
+					 const struct djs_unwind_image *image,
+					 const struct djs_unwind_row *row)
+{
+	s64 distance;
+	u32 i;
+	u8 reg;
+
+	memset(to, 0, sizeof(*to));
+	if (row->base != DJS_UNWIND_NO_REGISTER ||
+	    !is_near_register(image, row->offset, true, &to->base, &distance) ||
+	    distance != (s32)distance)
+		return false;
+	to->address_at = (s32)distance;
+	to->is_signal = row->is_signal;
+	for (i = 0; i < DJS_DWARF_REGISTERS; i++) {
+		const struct djs_unwind_rule *rule = &row->rules[i];
+
+		if (rule->how == DJS_UNWIND_SAVED_EXPRESSION) {
+			if (!is_near_register(image, rule->n, false, &reg, &distance) ||
+			    reg != to->base)
+				return false;
+			to->saved_by_base |= 1u << i;
+		} else if (rule->how == DJS_UNWIND_SAVED) {
+			distance = rule->n;
+			to->saved_by_frame |= 1u << i;
+		} else if (rule->how == DJS_UNWIND_SAME || rule->how == DJS_UNWIND_UNDEFINED) {
+			continue;
+		} else {
+			return false;
+		}
+		if (distance != (s16)distance)
+			return false;
+		to->saved[i] = (s16)distance;
+	}
+	return (to->saved_by_base | to->saved_by_frame) >> DJS_DWARF_RETURN & 1;
+}
+
 static DJS_HANDLER_CODE enum djs_unwind_result apply(const struct djs_unwind_image *image,
 						     struct djs_unwind_frame *before,
 						     struct djs_unwind_frame *frame, u32 reg,
@@ -334,6 +398,26 @@ static DJS_HANDLER_CODE enum djs_unwind_result apply(const struct djs_unwind_ima
 	}
 }
 
+/* The registers are those of the caller, but for the stack pointer if nothing has saved it. */
+static DJS_HANDLER_CODE enum djs_unwind_result complete(struct djs_unwind_frame *frame, u64 base,
+							bool is_signal, bool is_stack_same,
+							djs_unwind_read *read, void *data)
+{
+	u64 ignored;
+
+	if (!register_value(frame, DJS_DWARF_RETURN, read, data, &ignored))
+		return DJS_UNWIND_UNREADABLE;
+	frame->is_interrupted = is_signal;
+	if (!is_signal && is_stack_same)
+		return leave_frame(frame, base);
+	/* What a signal interrupted may have had another stack. */
+	if (is_stack_same)
+		frame->values[DJS_DWARF_STACK] = base;
+	else if (!register_value(frame, DJS_DWARF_STACK, read, data, &ignored))
+		return DJS_UNWIND_UNREADABLE;
+	return frame->values[DJS_DWARF_RETURN] ? DJS_UNWIND_OK : DJS_UNWIND_LAST;
+}
+
 DJS_HANDLER_CODE enum djs_unwind_result djs_unwind_step(const struct djs_unwind_image *image,
 							struct djs_unwind_frame *frame,
 							const struct djs_unwind_row *row,
@@ -342,7 +426,7 @@ DJS_HANDLER_CODE enum djs_unwind_result djs_unwind_step(const struct djs_unwind_
 {
 	const u32 back = row->rules[DJS_DWARF_RETURN].how;
 	enum djs_unwind_result result = DJS_UNWIND_OK;
-	u64 base, ignored;
+	u64 base;
 	u32 reg;
 
 	if (back == DJS_UNWIND_UNDEFINED)
@@ -363,15 +447,27 @@ DJS_HANDLER_CODE enum djs_unwind_result djs_unwind_step(const struct djs_unwind_
 		result = apply(image, before, frame, reg, &row->rules[reg], base, read, data);
 	if (result)
 		return result;
-	if (!register_value(frame, DJS_DWARF_RETURN, read, data, &ignored))
+	return complete(frame, base, row->is_signal,
+			row->rules[DJS_DWARF_STACK].how == DJS_UNWIND_SAME, read, data);
+}
+
+DJS_HANDLER_CODE enum djs_unwind_result djs_unwind_step_flat(struct djs_unwind_frame *frame,
+							     const struct djs_unwind_flat_row *row,
+							     djs_unwind_read *read, void *data)
+{
+	const u32 saved = row->saved_by_base | row->saved_by_frame;
+	u64 near, base;
+	u32 left;
+
+	if (!register_value(frame, row->base, read, data, &near))
 		return DJS_UNWIND_UNREADABLE;
-	frame->is_interrupted = row->is_signal;
-	if (!row->is_signal && row->rules[DJS_DWARF_STACK].how == DJS_UNWIND_SAME)
-		return leave_frame(frame, base);
-	/* What a signal interrupted may have had another stack. */
-	if (row->rules[DJS_DWARF_STACK].how == DJS_UNWIND_SAME)
-		frame->values[DJS_DWARF_STACK] = base;
-	else if (!register_value(frame, DJS_DWARF_STACK, read, data, &ignored))
+	if (!read(data, near + (u64)(s64)row->address_at, &base))
 		return DJS_UNWIND_UNREADABLE;
-	return frame->values[DJS_DWARF_RETURN] ? DJS_UNWIND_OK : DJS_UNWIND_LAST;
+	for (left = saved; left; left &= left - 1) {
+		u32 i = (u32)__builtin_ctz(left);
+		u64 from = row->saved_by_base >> i & 1 ? near : base;
+
+		frame->saved_at[i] = from + (u64)(s64)row->saved[i];
+	}
+	return complete(frame, base, row->is_signal, !(saved >> DJS_DWARF_STACK & 1), read, data);
 }

@@ -18,7 +18,8 @@
 
 /* ---- rows that were found before ------------------------------------------------------------- */
 
-#define CACHED_BITS 14
+#define CACHED_BITS	 14
+#define CACHED_FLAT_BITS 9 /* few functions have such rows */
 
 /* A row's number changes before and after it is written, and is odd meanwhile. */
 struct cached {
@@ -26,7 +27,13 @@ struct cached {
 	u32 version;
 	struct djs_unwind_short_row row;
 };
+struct cached_flat {
+	u64 key;
+	u32 version;
+	struct djs_unwind_flat_row row;
+};
 static struct cached *cache;
+static struct cached_flat *flat_cache;
 static atomic64_t incomplete = ATOMIC64_INIT(0);
 
 u64 djs_user_stacks_incomplete(void)
@@ -39,35 +46,82 @@ static __always_inline u64 cache_key(u32 image, u64 address)
 	return (u64)(image + 1) << DJS_WORD_ADDRESS_BITS | address;
 }
 
-static __always_inline struct cached *cached_at(u64 key)
+static __always_inline u64 cached_slot(u64 key, u32 bits)
 {
-	return &cache[key * 0x9e3779b97f4a7c15ull >> (64 - CACHED_BITS)];
+	return key * 0x9e3779b97f4a7c15ull >> (64 - bits);
+}
+
+/* Returns whether a row is complete. What was copied of it is valid if is_unchanged() follows. */
+static __always_inline bool is_complete(const u32 *version_at, u32 *version)
+{
+	*version = smp_load_acquire(version_at);
+	return !(*version & 1);
+}
+
+static __always_inline bool is_unchanged(const u32 *version_at, u32 version)
+{
+	smp_rmb();
+	return READ_ONCE(*version_at) == version;
+}
+
+/* Whoever finds that another one writes, perhaps the code that it interrupted, does not. */
+static __always_inline bool begin_row(u32 *version_at)
+{
+	u32 version = READ_ONCE(*version_at);
+
+	if (version & 1 || cmpxchg(version_at, version, version + 1) != version)
+		return false;
+	smp_wmb();
+	return true;
+}
+
+static __always_inline void end_row(u32 *version_at)
+{
+	smp_store_release(version_at, *version_at + 1);
 }
 
 static __always_inline bool find_cached(u64 key, struct djs_unwind_short_row *row)
 {
-	const struct cached *cached = cached_at(key);
-	u32 version = smp_load_acquire(&cached->version);
+	const struct cached *cached = &cache[cached_slot(key, CACHED_BITS)];
+	u32 version;
 
-	if (version & 1 || READ_ONCE(cached->key) != key)
+	if (!is_complete(&cached->version, &version) || READ_ONCE(cached->key) != key)
 		return false;
 	*row = cached->row;
-	smp_rmb();
-	return READ_ONCE(cached->version) == version;
+	return is_unchanged(&cached->version, version);
 }
 
-/* Whoever finds that another one writes, perhaps the code that it interrupted, does not. */
 static DJS_HANDLER_CODE void add_cached(u64 key, const struct djs_unwind_short_row *row)
 {
-	struct cached *cached = cached_at(key);
-	u32 version = READ_ONCE(cached->version);
+	struct cached *cached = &cache[cached_slot(key, CACHED_BITS)];
 
-	if (version & 1 || cmpxchg(&cached->version, version, version + 1) != version)
+	if (!begin_row(&cached->version))
 		return;
-	smp_wmb();
 	WRITE_ONCE(cached->key, key);
 	cached->row = *row;
-	smp_store_release(&cached->version, version + 2);
+	end_row(&cached->version);
+}
+
+static DJS_HANDLER_CODE bool find_cached_flat(u64 key, struct djs_unwind_flat_row *row)
+{
+	const struct cached_flat *cached = &flat_cache[cached_slot(key, CACHED_FLAT_BITS)];
+	u32 version;
+
+	if (!is_complete(&cached->version, &version) || READ_ONCE(cached->key) != key)
+		return false;
+	*row = cached->row;
+	return is_unchanged(&cached->version, version);
+}
+
+static DJS_HANDLER_CODE void add_cached_flat(u64 key, const struct djs_unwind_flat_row *row)
+{
+	struct cached_flat *cached = &flat_cache[cached_slot(key, CACHED_FLAT_BITS)];
+
+	if (!begin_row(&cached->version))
+		return;
+	WRITE_ONCE(cached->key, key);
+	cached->row = *row;
+	end_row(&cached->version);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
@@ -78,6 +132,7 @@ struct walk {
 	struct djs_unwind_row row;
 	struct djs_unwind_scratch scratch;
 	struct djs_unwind_short_row short_row;
+	struct djs_unwind_flat_row flat_row;
 };
 DJS_STATIC_ASSERT(sizeof(struct walk) <= DJS_WORK_BYTES, "the work area is too small");
 
@@ -115,6 +170,8 @@ step_slow(struct walk *walk, const struct djs_user_image *image, u64 address, u6
 {
 	enum djs_unwind_result result;
 
+	if (find_cached_flat(key, &walk->flat_row))
+		return djs_unwind_step_flat(&walk->frame, &walk->flat_row, read_word, NULL);
 	if (!image->unwind.rows)
 		return DJS_UNWIND_UNKNOWN;
 	result = djs_unwind_find(&image->unwind, address, &walk->row, &walk->scratch);
@@ -123,6 +180,10 @@ step_slow(struct walk *walk, const struct djs_user_image *image, u64 address, u6
 	if (djs_unwind_shorten(&walk->short_row, &walk->row)) {
 		add_cached(key, &walk->short_row);
 		return djs_unwind_step_short(&walk->frame, &walk->short_row, read_word, NULL);
+	}
+	if (djs_unwind_flatten(&walk->flat_row, &image->unwind, &walk->row)) {
+		add_cached_flat(key, &walk->flat_row);
+		return djs_unwind_step_flat(&walk->frame, &walk->flat_row, read_word, NULL);
 	}
 	return djs_unwind_step(&image->unwind, &walk->frame, &walk->row, &walk->before, read_word,
 			       NULL);
@@ -271,13 +332,16 @@ DJS_HANDLER_CODE u64 djs_user_word(struct djs_ctx *ctx, u64 address, u32 returns
 int djs_user_walk_init(void)
 {
 	cache = vzalloc(sizeof(*cache) << CACHED_BITS);
-	return cache ? 0 : -ENOMEM;
+	flat_cache = vzalloc(sizeof(*flat_cache) << CACHED_FLAT_BITS);
+	return cache && flat_cache ? 0 : -ENOMEM;
 }
 
 void djs_user_walk_exit(void)
 {
 	vfree(cache);
+	vfree(flat_cache);
 	cache = NULL;
+	flat_cache = NULL;
 }
 
 int djs_ustack_init(void)

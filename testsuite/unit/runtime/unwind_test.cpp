@@ -27,6 +27,8 @@ struct OwnImage {
     djs_unwind_image image;
 };
 
+unsigned flat_steps;
+
 std::vector<OwnImage> own_images() {
     std::vector<OwnImage> images;
     dl_iterate_phdr(
@@ -60,6 +62,20 @@ std::vector<OwnImage> own_images() {
     return images;
 }
 
+// Turns the registers into the caller's by the short or the flat form of a row, if it has one.
+djs_unwind_result step_in_short(const djs_unwind_image& image, const djs_unwind_row& row,
+                                djs_unwind_frame& frame, djs_unwind_frame& before) {
+    djs_unwind_short_row short_row{};
+    djs_unwind_flat_row flat_row{};
+    if (djs_unwind_shorten(&short_row, &row))
+        return djs_unwind_step_short(&frame, &short_row, read_own, nullptr);
+    if (djs_unwind_flatten(&flat_row, &image, &row)) {
+        flat_steps++;
+        return djs_unwind_step_flat(&frame, &flat_row, read_own, nullptr);
+    }
+    return djs_unwind_step(&image, &frame, &row, &before, read_own, nullptr);
+}
+
 // Walks with these registers; `shorten`: by the short form of rows where there is one.
 std::vector<u64> walk(const ucontext_t& registers, bool shorten, djs_unwind_result& result) {
     static const std::vector<OwnImage> images = own_images();
@@ -80,12 +96,11 @@ std::vector<u64> walk(const ucontext_t& registers, bool shorten, djs_unwind_resu
                 continue;
             djs_unwind_row row{};
             djs_unwind_scratch scratch{};
-            djs_unwind_short_row short_row{};
             result = djs_unwind_find(&own.image, place - own.bias, &row, &scratch);
             if (result != DJS_UNWIND_OK)
                 break;
-            result = shorten && djs_unwind_shorten(&short_row, &row)
-                         ? djs_unwind_step_short(&frame, &short_row, read_own, nullptr)
+            result = shorten
+                         ? step_in_short(own.image, row, frame, before)
                          : djs_unwind_step(&own.image, &frame, &row, &before, read_own, nullptr);
         }
     }
@@ -137,12 +152,15 @@ void expect_same() {
     return room[depth];
 }
 
-// Realigns its stack: the frame's address is in memory.
+// Realigns its stack, and has a frame of variable size: its address is in memory.
+volatile size_t aligned_size = 100;
 [[gnu::noinline]] int aligned(const std::function<void()>& act) {
     alignas(64) volatile char room[64];
+    auto* more = static_cast<volatile char*>(__builtin_alloca(aligned_size));
     room[3] = 2;
+    more[3] = 1;
     act();
-    return room[3];
+    return room[3] + more[3];
 }
 
 // A frame of variable size.
@@ -158,16 +176,20 @@ TEST(Unwind, CallersOfThisProcess) {
     expect_same();
     aligned([] { compare_here(); });
     expect_same();
+    flat_steps = 0;
     aligned([] { variable(1000, [] { recurse(3, [] { aligned([] { compare_here(); }); }); }); });
     expect_same();
+    EXPECT_EQ(flat_steps, 2U);
 }
 
 TEST(Unwind, ThroughSignals) {
     struct sigaction action{};
     action.sa_handler = [](int) { compare_here(); };
     ASSERT_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+    flat_steps = 0;
     recurse(5, [] { aligned([] { raise(SIGUSR1); }); });
     expect_same();
+    EXPECT_EQ(flat_steps, 2U); // the signal's frame and the aligned one
     // On a stack of its own, which may be anywhere.
     std::vector<char> memory(1 << 18);
     stack_t stack{}, old{};
@@ -250,6 +272,10 @@ class MadeUp {
                 return address % 8 == 0;
             },
             nullptr);
+    }
+
+    const djs_unwind_image& image() const {
+        return image_;
     }
 
     static const std::string initial; // the stack pointer + 8, with the return address below
@@ -341,6 +367,32 @@ TEST(Unwind, TheExpressionOfProcedureLinkageTables) {
     frame = frame_at(code_at + 0x2b, 0x8000);
     EXPECT_EQ(file.step(frame), DJS_UNWIND_OK);
     EXPECT_EQ(frame.values[DJS_DWARF_STACK], 0x8010U);
+}
+
+// The address of the frame is in memory; what is saved is near that register, or near the frame's
+// address.
+const std::string in_memory = "\x0f\x03\x76\x78\x06";  // of the address 8 below rbp
+const std::string saved_near = "\x10\x03\x02\x76\x70"; // rbx, 16 below rbp
+
+TEST(Unwind, FlatRows) {
+    const auto is_flat = [](const std::string& instructions) {
+        MadeUp file(instructions);
+        EXPECT_EQ(file.find(code_at), DJS_UNWIND_OK);
+        djs_unwind_flat_row flat{};
+        return djs_unwind_flatten(&flat, &file.image(), &file.row);
+    };
+    EXPECT_TRUE(is_flat(in_memory));
+    EXPECT_TRUE(is_flat(in_memory + saved_near));
+    EXPECT_TRUE(is_flat(in_memory + saved_near + "\x83\x02"));         // and near the frame
+    EXPECT_FALSE(is_flat(""));                                         // a register has it
+    EXPECT_FALSE(is_flat(std::string("\x0f\x02\x76\x78")));            // it is not in memory
+    EXPECT_FALSE(is_flat("\x0f\x04\x76\x78\x06\x06"));                 // it is further away
+    EXPECT_FALSE(is_flat("\x0f\x01\x30"));                             // no register
+    EXPECT_FALSE(is_flat(in_memory + "\x10\x03\x02\x77\x70"));         // near another register
+    EXPECT_FALSE(is_flat(in_memory + "\x10\x03\x03\x76\x70\x06"));     // in memory there
+    EXPECT_FALSE(is_flat(in_memory + "\x10\x03\x04\x76\x80\x80\x04")); // too far
+    EXPECT_FALSE(is_flat(in_memory + "\x09\x03\x06"));                 // in a register
+    EXPECT_FALSE(is_flat(in_memory + "\x08\x10")); // nothing has saved the return address
 }
 
 TEST(Unwind, WhatCannotBeTrusted) {
