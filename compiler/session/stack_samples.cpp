@@ -48,7 +48,14 @@ std::string_view function_of(std::string_view symbol) {
         symbol.remove_prefix(colon + 3);
     while (symbol.starts_with(' '))
         symbol.remove_prefix(1);
-    return symbol.substr(0, symbol.find_first_of("+ \n"));
+    symbol = symbol.substr(0, symbol.find('\n'));
+    // "0xADDRESS [FILE+0xOFFSET]" of a program's code without symbols: the address means nothing
+    // in another process.
+    if (const size_t file = symbol.find(" ["); symbol.starts_with("0x") && file != symbol.npos)
+        return symbol.substr(file + 1);
+    // Names of C++ and Rust contain spaces and plus signs.
+    symbol = symbol.substr(0, symbol.rfind(" ["));
+    return symbol.substr(0, symbol.rfind("+0x"));
 }
 
 void StackOutput::note_time(const Event& event) {

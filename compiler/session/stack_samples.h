@@ -55,7 +55,8 @@ class StackOutput : public MessageOutput {
 };
 
 // Returns the function's name in what a reader prints of an address: "vfs_read" of
-// " 0xffffffff81234567 : vfs_read+0x10/0x120 [module]" or "vfs_read+0x10 [module]".
+// " 0xffffffff81234567 : vfs_read+0x10/0x120 [module]" or "vfs_read+0x10 [module]"; of a program's
+// code without symbols the file and the place in it: "[/usr/bin/program+0x1234]".
 std::string_view function_of(std::string_view symbol);
 
 } // namespace djstap

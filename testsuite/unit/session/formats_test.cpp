@@ -383,6 +383,11 @@ TEST(FunctionOf, IsWithoutOffsetAndModule) {
     EXPECT_EQ(function_of(" 0xffffffff81234567 : vfs_read+0x10/0x120 [kernel]\n"), "vfs_read");
     EXPECT_EQ(function_of("ext4_map+0x1 [ext4]"), "ext4_map");
     EXPECT_EQ(function_of("0x12"), "0x12");
+    const std::string name = "int shop::Till::operator+<long>(char const*, long) const";
+    EXPECT_EQ(function_of(" 0x55d1c0de1234 : " + name + "+0x10/0x120 [/tmp/a+0xb]"), name);
+    EXPECT_EQ(function_of(name + "+0x10 [/tmp/till]\n"), name);
+    EXPECT_EQ(function_of(" 0x55d1c0de1234 : 0x55d1c0de1234 [/tmp/bare+0x1234]\n"),
+              "[/tmp/bare+0x1234]");
     EXPECT_EQ(function_of(""), "");
 }
 
