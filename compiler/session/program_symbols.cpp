@@ -130,7 +130,10 @@ std::string ProgramSymbols::symbol(std::string_view known, bool returns) {
     if (!parsed)
         return {};
     const auto& symbols = file(parsed->path, parsed->build_id);
-    const auto found = symbols ? symbols->at(parsed->address - returns) : std::nullopt;
+    auto found = symbols ? symbols->at(parsed->address - returns) : std::nullopt;
+    // A signal's handler returns to the begin of a function, which nothing calls.
+    if (symbols && !found && returns)
+        found = symbols->at(parsed->address);
     if (!found)
         return {};
     const std::string where = "+" + hexadecimal(parsed->address - found->address) + "/" +

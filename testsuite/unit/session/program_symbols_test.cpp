@@ -68,6 +68,18 @@ std::string known(const std::string& path, uint64_t address, const std::string& 
 
 } // namespace
 
+// As the C library's function to which signals' handlers return: nothing is before it, and it has
+// no size.
+asm(".pushsection .text\n"
+    ".balign 16\n"
+    ".skip 16, 0x90\n"
+    ".globl program_symbols_bare\n"
+    ".type program_symbols_bare, @function\n"
+    "program_symbols_bare: ret\n"
+    ".skip 15, 0x90\n"
+    ".popsection\n");
+extern "C" void program_symbols_bare();
+
 // Not static, so that it has a symbol whose name is mangled.
 namespace program_symbols_test {
 [[gnu::noinline]] int sought(const std::string& text, int n) {
@@ -94,6 +106,9 @@ TEST(ProgramSymbols, OfThisProgram) {
     const std::string end = symbols.symbol(known(path, address + size, id), true);
     EXPECT_TRUE(end.starts_with(name + "+0x")) << end;
     EXPECT_FALSE(symbols.symbol(known(path, address + size, id), false).starts_with(name + "+"));
+    const auto bare = reinterpret_cast<uint64_t>(&program_symbols_bare) - own_bias();
+    EXPECT_TRUE(
+        symbols.symbol(known(path, bare, id), true).starts_with("program_symbols_bare+0x0/"));
     // Another build of the program, other files, and what is no description of an address.
     EXPECT_EQ(symbols.symbol(known(path, address, id + "00"), false), "");
     EXPECT_EQ(symbols.symbol(known("/dev/null", address, id), false), "");
