@@ -276,12 +276,28 @@ void DwarfScanner::use_calling_convention(Dwarf_Die* die, FunctionRecord& functi
     }
 }
 
+// Returns whether a symbol is that of a clone, whose parameters may be others: "f.isra.0", but not
+// "f.lto_priv.0", which only sets apart functions of one name. A clone's linkage name has the
+// suffix, too.
+static bool is_clone(std::string_view symbol) {
+    for (size_t at = symbol.find('.'); at != std::string_view::npos;) {
+        const size_t end = std::min(symbol.find('.', at + 1), symbol.size());
+        const std::string_view part = symbol.substr(at + 1, end - at - 1);
+        if (part != "lto_priv" && part.find_first_not_of("0123456789") != std::string_view::npos)
+            return true;
+        at = end < symbol.size() ? end : std::string_view::npos;
+    }
+    return false;
+}
+
 // Returns whether the function's symbol is its name, in C++ its linkage name, and not a clone's.
 // The symbol may be another one at the same place, as a constructor has two of them; gcc describes
 // no linkage name in an anonymous namespace.
 bool DwarfScanner::is_own_symbol(Dwarf_Die* die, const FunctionRecord& function) {
     if (function.symbol == function.name)
         return true;
+    if (is_clone(result_.strings.all()[function.symbol]))
+        return false;
     Dwarf_Attribute attribute;
     const char* linkage =
         dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));

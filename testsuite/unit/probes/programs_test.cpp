@@ -128,6 +128,27 @@ int main(int argc, char**) { return outer(argc) + outer(long(argc)); }
     EXPECT_TRUE(nested.plan) << nested.errors();
 }
 
+TEST_F(Programs, ClonesLackParametersAlsoWhereTheLinkerOptimizes) {
+    std::ofstream(path("clone.c"))
+        << "struct box { long a, b; };\n"
+           "__attribute__((noinline)) long scaled(struct box *box, long k) {\n"
+           "    long b = box->b;\n"
+           "    __asm__ volatile(\"\" : : \"r\"(k), \"r\"(b));\n"
+           "    return b * k;\n"
+           "}\n"
+           "int main(int argc, char **argv) {\n"
+           "    struct box box = {argc, argc + 2};\n"
+           "    __asm__ volatile(\"\" : : \"r\"(&box) : \"memory\");\n"
+           "    return scaled(&box, argc) + scaled(&box, argc + 5);\n"
+           "}\n";
+    shell("gcc -g -O2 -flto -flto-partition=max -w clone.c -o clone && nm clone | grep -q "
+          "'scaled.isra'");
+    const std::string point = "process(\"" + path("clone") + "\").function(\"scaled\").call";
+    const Planned number("probe " + point + " { println($k) }");
+    EXPECT_TRUE(number.plan) << number.errors();
+    EXPECT_NE(refusal(point, "println($box)"), "fine"); // its register has box->b
+}
+
 TEST_F(Programs, SymbolsSufficeForFunctions) {
     const std::string program = compile("program", "-O2");
     const std::string prefix = "process(\"" + program + "\")";
