@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 INTRODUCTION = """<!-- Written by testsuite/judge/page.py: change it there. -->
-# Six judges
+# Seven judges
 
 Which functions a kernel has, and where their parameters are, djstap learns from debug information. Here another reader of the
 same debug information, LLVM's `llvm-dwarfdump`, and kprobes of a module written for this purpose say what is right. The judges
@@ -41,6 +41,9 @@ share no code with djstap.
 - `user_stacks.py` compares 1,000 stacks of an optimized C++ program, 60 to 110 frames deep (`sixty_frames.cpp`: virtual functions, exceptions,
   signals, coroutines, threads, frames of variable size), with what `eu-stack` of elfutils says about the process, which stops itself at each of
   them. It also counts the instructions of a frame, and looks in a profile of several programs for frames without a name.
+- `program_values.py` draws functions and statements at random in Debian's `python3.11` (C) and `cupt` (C++) and compares all variables there with
+  what gdb reads at the same hits. The programs and their debug packages are unpacked, not installed. What only one of both knows is printed
+  and no failure: gdb evaluates DW_OP_entry_value in the caller, and shows variables of blocks without code in the block around them.
 - `locations_test.py` tests the judge's own arithmetic.
 
 `judge.listing.sample` and `judge.locations` run always, the whole kernels with `scripts/test --nightly`. What llvm-dwarfdump
@@ -52,6 +55,8 @@ says about a kernel, some 5 GB of text, is kept as a database in the build's fol
 - An alias without a size hid the blacklisted `arch_ftrace_ops_list_func` from the check of inline instances.
 - At the entry of functions that assign to a parameter in their first statement, or whose variables gcc does not track, gcc's
   location is that of the value after the assignment, or of a register that the prologue fills.
+- Lambdas, other functions of local classes and nested functions of C were not found.
+- Parameters of clones in programs that the linker optimizes (`f.isra.0`) were read where the calling convention puts those of `f`.
 
 ## What they do not judge
 
