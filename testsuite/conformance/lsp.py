@@ -131,8 +131,13 @@ def session(djstap, kernel):
     assert [item["label"] for item in at("completion", "\"é\", twi", typed, behind=True)["items"]] == ["twice"]
     client.diagnostics()
 
+    typed = SCRIPT.replace("twice($count)", "twice($coun")
+    client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": 4}, "contentChanges": [{"text": typed}]})
+    assert [item["label"] for item in at("completion", "twice($coun", typed, behind=True)["items"]] == ["$count"]
+    client.diagnostics()
+
     right = SCRIPT.replace("nothing()", "pid()")
-    client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": 4}, "contentChanges": [{"text": right}]})
+    client.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": 5}, "contentChanges": [{"text": right}]})
     assert all(each["severity"] == 2 for each in client.diagnostics()["diagnostics"])
     client.notify("textDocument/didClose", document)
     assert client.diagnostics() == {"uri": uri, "diagnostics": []}
