@@ -362,7 +362,10 @@ def note(text):
 
 def run_case(path, djstap, kernel, kernel_arguments, parallel):
     try:
-        if reason := reason_to_skip(read_case(path), kernel):
+        reason = reason_to_skip(read_case(path), kernel)
+        if not reason and kernel not in KERNELS + DEBUG_KERNELS and not kernel_folder_in(os.environ, kernel):
+            reason = f"there is no kernel {kernel}: scripts/kernels {kernel} fetches it"
+        if reason:
             print(f"{os.path.basename(path)} on {kernel}: skipped: {reason}")
             return SKIPPED
         for _ in range(TRIES):
