@@ -119,6 +119,13 @@ Result<FileDescriptor> noatime_library() {
     return fd;
 }
 
+// Newer versions of virtiofsd tell the guest what is mounted where by default; overlayfs takes no
+// such folder as a lower one ("Object is remote"), and the guest does without.
+bool tells_of_mounts(const std::string& program) {
+    const auto help = run_program({program, "--help"}, {}, helper_options());
+    return help && help->output.find("--no-announce-submounts") != std::string::npos;
+}
+
 } // namespace
 
 Result<HostRoot> share_host_root() {
@@ -142,6 +149,8 @@ Result<HostRoot> share_host_root() {
                                       "-o",
                                       "cache=always",
                                       "--rlimit-nofile=0"};
+    if (tells_of_mounts(program))
+        words.push_back("--no-announce-submounts");
     FileDescriptor preloaded;
     if (geteuid() != 0) {
         Result<FileDescriptor> library = noatime_library();

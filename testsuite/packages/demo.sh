@@ -9,7 +9,7 @@ kernels=${DJSTAP_KERNELS:-/var/lib/djstap/kernels}
 work=$(mktemp -d)
 root=$work/root
 unmount() {
-    for each in proc dev var/lib/djstap/kernels; do
+    for each in proc dev var/lib/djstap/kernels .; do
         umount "$root/$each" 2>/dev/null || true
     done
     rm -rf --one-file-system "$work"
@@ -20,6 +20,8 @@ trap 'exit 130' INT TERM HUP
 mmdebstrap --variant=apt --quiet "$suite" "$root" "deb $mirror $suite main"
 mkdir -p "$root/djstap" "$root/var/lib/djstap/kernels"
 git -C "$sources" ls-files -z --cached --others --exclude-standard | tar -c -C "$sources" --null -T - --ignore-failed-read | tar -x -C "$root/djstap"
+# Guests get the files below a mount, as on a machine of its own.
+mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 mount --bind "$kernels" "$root/var/lib/djstap/kernels"
