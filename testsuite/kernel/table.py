@@ -5,6 +5,7 @@
     table.py --djstap build/release/bin/djstap [KERNEL…]     6.1, 6.1-rt, 6.12, 6.12-rt and 7.3 if none is named
     table.py … --check                                       runs them, but only compares
     table.py … --costs                                       measures only the columns of costs
+    table.py … --column "all functions"                      runs only the cases of this column, or of several; the others are kept
     table.py --log FILE [--log FILE…] KERNEL…                 runs nothing: what run.py printed into these files counts,
                                                              the last result of each case
 
@@ -22,6 +23,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
 sys.path[:0] = [HERE, os.path.join(HERE, "../bench")]
+os.environ["DJSTAP_LONG"] = "1"  # a hundred loads
 import cases as bench_cases  # noqa: E402
 import guest as bench_guest  # noqa: E402
 import measure  # noqa: E402
@@ -32,7 +34,7 @@ DOCUMENT = os.path.join(HERE, "../../docs/kernels.md")
 KERNELS = ["6.1", "6.1-rt", "6.12", "6.12-rt", "7.3"]
 COLUMNS = {
     "kit": ["first-run"],
-    "loads": ["safety-load-unload"],
+    "100 loads": ["safety-load-unload"],
     "djprobe": ["mechanism-djprobe"],
     "return djprobe": ["return-djprobe", "return-sleeper"],
     "ftrace": ["mechanism-ftrace"],
@@ -45,6 +47,7 @@ COLUMNS = {
     "netfilter": ["netfilter"],
     "procfs": ["procfs"],
     "modules": ["module-functions"],
+    "all functions": ["all-functions"],
     "markers": ["markers"],
     "data": ["watch-data"],
     "programs": ["process-functions", "process-lives"],
@@ -57,6 +60,7 @@ COLUMNS = {
     "under load": ["unload-under-load"],
 }
 COSTS = {"cost of `n++`": "count", "cost of a record": "record"}  # the cases of testsuite/bench/cases.py
+HEAD = ["kernel", "release", *COLUMNS, *COSTS]
 COST_MAY_GROW = 2  # instructions: releases of a series differ by less
 NOT_MEASURED = "–"
 BEGIN = """\
@@ -64,13 +68,14 @@ BEGIN = """\
 
 What works on which of Debian's kernels for x86-64. `testsuite/kernel/table.py` writes this page from runs of kernel cases in guests;
 `scripts/kernels SERIES` fetches a kernel. Names with `-rt` are kernels with PREEMPT_RT, others are the kernels for clouds.
-On 6.1 and 6.12 `scripts/test` runs every kernel case.
+On 6.1 and 6.12 `scripts/test` runs every kernel case, on 7.3 one with a probe of each mechanism.
 
 """
 MEANING = """\
 
-The columns: *kit*: the runtime is built, and a first script runs; *loads*: modules are loaded and unloaded, again and again, while their
-functions are called; *data*: breakpoints of the processor on data; *levels*: handlers know what they interrupt; *under load*: probes are
+The columns: *kit*: the runtime is built, and a first script runs; *100 loads*: a module is loaded and unloaded a hundred times while the
+functions that it probes are called; *all functions*: the entries of all functions are probed at once; *data*: breakpoints of the
+processor on data; *stacks*: of the kernel, through the code of handlers, and of programs; *levels*: handlers know what they interrupt; *under load*: probes are
 attached and detached while they are hit. The other columns are mechanisms and parts of the runtime that [architecture.md](architecture.md) describes.
 The costs are the instructions that a hit of a djprobe adds to a function; the record consists of the process ID and four arguments.
 
@@ -85,16 +90,23 @@ fire in hard interrupts. Softirqs are threads of such a kernel: what a script ca
 
 
 def read_old():
-    """Returns (the row of each kernel, the notes of each kernel) of the document."""
-    rows, notes = {}, {}
+    """Returns (the row of each kernel, with today's columns, the notes of each kernel) of the document."""
+    rows, notes, names = {}, {}, []
     if os.path.exists(DOCUMENT):
         with open(DOCUMENT, encoding="utf-8") as file:
             for line in file:
                 if match := re.match(r"\| ([\d.]+(?:-rt)?) \|", line):
-                    rows[match[1]] = line.strip()
+                    cells = dict(zip(names, cells_of(line)))
+                    rows[match[1]] = "| " + " | ".join(cells.get(name, NOT_MEASURED) for name in HEAD) + " |"
+                elif line.startswith("| kernel |"):
+                    names = cells_of(line)
                 elif match := re.match(r"- ([\d.]+(?:-rt)?), ", line):
                     notes.setdefault(match[1], []).append(line.strip())
     return rows, notes
+
+
+def cells_of(row):
+    return [cell.strip() for cell in row.strip().split("|")[1:-1]]
 
 
 def read_logs(paths):
@@ -133,8 +145,7 @@ def costs_of(kernel, djstap):
 
 def costs_in(row):
     """Returns the cells of costs in a row of the document."""
-    cells = [cell.strip() for cell in row.split("|")[3 + len(COLUMNS):-1]] if row else []
-    return cells if len(cells) == len(COSTS) else [NOT_MEASURED] * len(COSTS)
+    return cells_of(row)[-len(COSTS):] if row else [NOT_MEASURED] * len(COSTS)
 
 
 def with_costs(row, costs):
@@ -147,10 +158,13 @@ def cost_too_much(costs, documented):
                for now, before in zip(costs, documented))
 
 
-def judge(kernel, result_of):
-    """Returns (row without costs, notes) of a kernel."""
+def judge(kernel, result_of, kept):
+    """Returns (row without costs, notes) of a kernel; `kept` has the cells of columns that are not judged."""
     cells, notes = [], []
     for column, cases in COLUMNS.items():
+        if column in kept:
+            cells.append(kept[column])
+            continue
         cell = "yes"
         for case in cases:
             path = os.path.join(HERE, case + ".case")
@@ -173,8 +187,7 @@ def judge(kernel, result_of):
 
 def document(rows, notes):
     order = sorted(rows, key=lambda name: ([int(part) for part in name.removesuffix("-rt").split(".")], name))
-    head = ["kernel", "release", *COLUMNS, *COSTS]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
+    lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD),
              *(with_costs(rows[kernel], costs_in(rows[kernel])) for kernel in order)]
     below = [note for kernel in order for note in notes.get(kernel, [])]
     return BEGIN + "\n".join(lines) + "\n" + MEANING + "\n".join(below) + "\n" + END
@@ -186,6 +199,7 @@ def main():
     parser.add_argument("--log", action="append", help="take the results from here")
     parser.add_argument("--check", action="store_true", help="change nothing; fail if a cell differs")
     parser.add_argument("--costs", action="store_true", help="measure only what a hit costs, and keep the other cells")
+    parser.add_argument("--column", action="append", choices=list(COLUMNS), help="run only its cases, and keep the other cells")
     parser.add_argument("kernels", nargs="*")
     options = parser.parse_args()
     if not options.djstap and not options.log:
@@ -200,11 +214,16 @@ def main():
                 return logged.get((case, kernel))
             return run.run_case(path, options.djstap, kernel, "", False)
 
-        costs = costs_of(kernel, options.djstap) if options.djstap else costs_in(old[0].get(kernel))
+        measured = options.djstap and not options.column
+        costs = costs_of(kernel, options.djstap) if measured else costs_in(old[0].get(kernel))
         if options.costs and kernel in rows:
             rows[kernel] = with_costs(rows[kernel], costs)
         else:
-            row, notes[kernel] = judge(kernel, result_of)
+            kept = {}
+            if options.column and kernel in rows:
+                kept = {name: cell for name, cell in zip(HEAD, cells_of(rows[kernel])) if name in COLUMNS and name not in options.column}
+            row, found = judge(kernel, result_of, kept)
+            notes[kernel] = [note for note in notes.get(kernel, []) if note.split(", ", 1)[1].split(":")[0] in kept] + found
             rows[kernel] = with_costs(row, costs)
         if not options.check:
             with open(DOCUMENT, "w", encoding="utf-8") as file:
