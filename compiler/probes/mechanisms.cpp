@@ -2,6 +2,7 @@
 #include "probes/mechanisms.h"
 
 #include "arch/arch.h"
+#include "arch/instructions.h"
 #include "image/elf_file.h"
 #include "include/mechanisms.h"
 
@@ -32,6 +33,26 @@ bool is_without_exceptions(const Image& image, uint64_t address, std::string_vie
     return whole && arch::runs_without_exceptions(whole->name);
 }
 constexpr const char* without_exceptions = "CPUs run it while they cannot take an exception";
+
+// The kernel checks where a kprobe goes, but a uprobe replaces a byte of whatever is there. Line
+// tables have rows within instructions. Nothing is known without the bytes, or where they cannot be
+// decoded.
+bool is_within_instruction(const Image& program, uint64_t address) {
+    const auto symbol = program.symbol_at(address);
+    thread_local const auto decoder = arch::InstructionDecoder::create();
+    if (!symbol || !decoder)
+        return false;
+    const std::string_view bytes = program.bytes_at(symbol->address, symbol->size);
+    const uint64_t wanted = address - symbol->address;
+    uint64_t at = 0;
+    while (at < wanted && at < bytes.size()) {
+        const uint8_t length = decoder->decode(bytes.substr(at), symbol->address + at).length;
+        if (length == 0)
+            return false;
+        at += length;
+    }
+    return at > wanted;
+}
 
 bool is_kprobe(Mechanism mechanism) {
     return mechanism_can(mechanism, DJS_IS_KPROBE);
@@ -194,8 +215,11 @@ MechanismChoice choose_for_return(const Image& image, uint64_t entry, const Retu
 
 MechanismChoice choose_for_instruction(const Image& image, uint64_t address,
                                        std::optional<Mechanism> forced) {
-    if (image.kind() == ImageKind::Program)
+    if (image.kind() == ImageKind::Program) {
+        if (is_within_instruction(image, address))
+            return refuse_any("no instruction begins there");
         return choose_in_program(image, address, Mechanism::Uprobe, "an instruction", forced);
+    }
     if (is_gone(image, address))
         return refuse_any(gone);
     if (is_without_exceptions(image, address, {}))

@@ -214,6 +214,22 @@ TEST_F(Programs, AddressesInAProgramAreTheProcesses) {
               std::string::npos);
 }
 
+// A breakpoint within an instruction would make another one of it.
+TEST_F(Programs, NoStatementBeginsWithinAnInstruction) {
+    std::ofstream(path("within.c")) << R"c(long within(long a) {
+    /* mov $0x90909090, %eax */
+    __asm__ volatile(".byte 0xb8\n.loc 1 90\nnop\nnop\nnop\nnop\n.loc 1 91\nnop" ::: "rax");
+    return a;
+}
+)c";
+    shell("gcc -g -O2 -shared -fPIC within.c -o within");
+    const std::string prefix = "process(\"" + path("within") + "\").statement(\"within@within.c:";
+    EXPECT_EQ(refusal(prefix + "91\")"), "fine");
+    EXPECT_NE(refusal(prefix + "90\")").find("no instruction begins there"), std::string::npos);
+    // Of all lines, those that can be probed are.
+    EXPECT_EQ(points_of(prefix + "*\")").find(":90"), std::string::npos);
+}
+
 // A function may be called where no process is in the program.
 TEST_F(Programs, FunctionsOfScriptsDoNotReadItsVariables) {
     const std::string program = compile("program", "-g -O2");
