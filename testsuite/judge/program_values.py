@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares the variables at random places of real programs with what gdb prints at the same hits.
 
-Takes Python (C) and the package manager cupt (C++) from Debian, with their debug packages: both are compiled with -O2. Places are the
-beginnings of functions, and of statements anywhere in them, also in inlined functions; drawn are those that a command
+Takes Python (C) and the package manager cupt (C++) from Debian, with their debug packages; gcc compiled Python with -O3 and optimized it at link
+time, and cupt with -O2. Places are the beginnings of functions, and of statements anywhere in them, also in inlined functions; drawn are those that a command
 passes, but not more than {HOT} times. The command then runs in a guest twice with the same addresses: once with uprobes whose
 handlers print all variables of the place ($$vars), once in gdb with breakpoints. All values must be the same at each hit. If one is not, gdb runs
 once more: what differs between its two runs, such as a time, is not compared. gdb comes from its package, the programs are unpacked without
