@@ -35,6 +35,13 @@ std::string running_release() {
     return uname(&name) == 0 ? name.release : "";
 }
 
+// The compiler may read any other file as this process's user, and its errors and types tell of it;
+// a FIFO or a device would keep it for ever.
+bool is_in_search_path(const std::string& header) {
+    const std::filesystem::path path(header);
+    return path.is_relative() && std::ranges::find(path, "..") == path.end();
+}
+
 // Fixes the release of --guest, which may be a prefix or empty (the newest).
 std::optional<Result<KernelFiles>> settle_guest(Options& options) {
     if (!options.guest)
@@ -156,6 +163,10 @@ Invocation::Invocation(Options given)
           {writer_, messages_, options.warnings, options.verbose() > 0})) {
     images.set_header_compiler([this](const Kernel& kernel, const auto& headers,
                                       AddressSpace space) -> Result<std::string> {
+        if (options.no_system && !std::ranges::all_of(headers, is_in_search_path))
+            return Failure{"with --no-system, headers are only those in the compiler's folders, "
+                           "with names like <sys/time.h>",
+                           ""};
         if (space == AddressSpace::User)
             return compile_user_headers(headers);
         // Only the compiler's command is needed; but the thread that builds the kit may be waiting

@@ -140,7 +140,9 @@ void OptionParser::declare_script() {
          "guru mode: allow embedded C and writes to the memory of the kernel and of probed "
          "programs")
         ->group(group);
-    flag("--no-system", options.no_system, "refuse scripts that run commands by system()")
+    flag("--no-system", options.no_system,
+         "refuse scripts that run commands by system(), or whose @cast has files "
+         "outside the compiler's folders compiled as headers")
         ->group(group);
     flag("-u", options.keep_unused, "keep unused code")->group(group);
     one("--compatible", raw.compatible, "interpret the script as this version of SystemTap does")
