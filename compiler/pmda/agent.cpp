@@ -2,6 +2,7 @@
 #include "pmda/agent.h"
 
 #include "pmda/host_info.h"
+#include "pmda/messages.h"
 #include "pmda/stored.h"
 #include "session/module_loader.h"
 #include "system/file.h"
@@ -13,6 +14,7 @@
 #include <memory>
 #include <poll.h>
 #include <set>
+#include <utility>
 
 namespace djstap::pmda {
 
@@ -57,7 +59,7 @@ class Agent {
     void stop(std::unique_ptr<ScriptRun> run);
     bool is_ending(const std::string& script) const;
     std::vector<pollfd> what_wakes() const;
-    void say(const std::string& script, const std::string& message);
+    void say(const std::string& script, const std::string& text);
 
     pmdaInterface& dispatch_;
     const AgentOptions& options_;
@@ -69,17 +71,24 @@ class Agent {
     Clients clients_;
     StoredScripts stored_;
     InfoRun info_;
+    LogAllowance log_;
 };
 
 // libpcp_pmda's callbacks receive no pointer of ours.
 Agent* the_agent = nullptr;
 
-void Agent::say(const std::string& script, const std::string& message) {
+void Agent::say(const std::string& script, const std::string& text) {
     ScriptStatus& status = metrics_.script(script);
+    std::string message = one_line(text);
     if (status.message == message)
         return;
-    status.message = message;
-    pmNotifyErr(LOG_WARNING, "%s: %s", script.c_str(), message.c_str());
+    status.message = std::move(message);
+    const auto logged = log_.ask(script, Clock::now());
+    if (logged != LogAllowance::Answer::No)
+        pmNotifyErr(LOG_WARNING, "%s: %s%s", one_line(script).c_str(), status.message.c_str(),
+                    logged == LogAllowance::Answer::Last
+                        ? " (it says more than the log takes in a minute)"
+                        : "");
 }
 
 void Agent::show_recorded() {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "pmda/messages.h"
+
+#include <utility>
+
+namespace djstap::pmda {
+
+std::string one_line(std::string_view text) {
+    std::string line;
+    for (const char c : text.substr(0, text.find_last_not_of('\n') + 1)) {
+        const auto byte = static_cast<unsigned char>(c);
+        line += c == '\n' || c == '\t' ? ' ' : byte < ' ' || byte == 0x7f ? '?' : c;
+    }
+    return line;
+}
+
+LogAllowance::Answer LogAllowance::ask(const std::string& script, Clock::time_point now) {
+    std::erase_if(periods_, [now](const auto& each) { return now - each.second.begin >= period; });
+    Period& of_script = periods_.try_emplace(script, Period{now}).first->second;
+    if (of_script.messages >= most)
+        return Answer::No;
+    return ++of_script.messages == most ? Answer::Last : Answer::Yes;
+}
+
+} // namespace djstap::pmda
