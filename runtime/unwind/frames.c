@@ -192,10 +192,15 @@ static DJS_HANDLER_CODE void advance(struct run *run, u64 delta)
 	run->location += delta * run->common->code_factor;
 }
 
+/* Both numbers are a file's: what is too large wraps around. */
+static DJS_HANDLER_CODE s64 scaled(const struct run *run, u64 offset)
+{
+	return (s64)(offset * (u64)run->common->data_factor);
+}
+
 /* Runs an instruction whose operands are no part of its first byte. */
 static DJS_HANDLER_CODE bool run_extended(struct run *run, struct input *input, u8 code)
 {
-	const s64 factor = run->common->data_factor;
 	u64 reg;
 
 	switch (code) {
@@ -215,7 +220,7 @@ static DJS_HANDLER_CODE bool run_extended(struct run *run, struct input *input, 
 		return true;
 	case 0x05: /* DW_CFA_offset_extended */
 		reg = take_unsigned(input);
-		return set_rule(run, reg, DJS_UNWIND_SAVED, (s64)take_unsigned(input) * factor);
+		return set_rule(run, reg, DJS_UNWIND_SAVED, scaled(run, take_unsigned(input)));
 	case 0x06: /* DW_CFA_restore_extended */
 		return restore_rule(run, take_unsigned(input));
 	case 0x07:
@@ -254,18 +259,18 @@ static DJS_HANDLER_CODE bool run_extended(struct run *run, struct input *input, 
 		return set_rule(run, reg, DJS_UNWIND_SAVED_EXPRESSION, take_expression(run, input));
 	case 0x11: /* DW_CFA_offset_extended_sf */
 		reg = take_unsigned(input);
-		return set_rule(run, reg, DJS_UNWIND_SAVED, take_signed(input) * factor);
+		return set_rule(run, reg, DJS_UNWIND_SAVED, scaled(run, (u64)take_signed(input)));
 	case 0x12: /* DW_CFA_def_cfa_sf */
 		reg = take_unsigned(input);
-		return set_base(run, reg, take_signed(input) * factor);
+		return set_base(run, reg, scaled(run, (u64)take_signed(input)));
 	case 0x13: /* DW_CFA_def_cfa_offset_sf */
-		return set_base(run, run->row->base, take_signed(input) * factor);
+		return set_base(run, run->row->base, scaled(run, (u64)take_signed(input)));
 	case 0x14: /* DW_CFA_val_offset */
 		reg = take_unsigned(input);
-		return set_rule(run, reg, DJS_UNWIND_VALUE, (s64)take_unsigned(input) * factor);
+		return set_rule(run, reg, DJS_UNWIND_VALUE, scaled(run, take_unsigned(input)));
 	case 0x15: /* DW_CFA_val_offset_sf */
 		reg = take_unsigned(input);
-		return set_rule(run, reg, DJS_UNWIND_VALUE, take_signed(input) * factor);
+		return set_rule(run, reg, DJS_UNWIND_VALUE, scaled(run, (u64)take_signed(input)));
 	case 0x16: /* DW_CFA_val_expression */
 		reg = take_unsigned(input);
 		return set_rule(run, reg, DJS_UNWIND_VALUE_EXPRESSION, take_expression(run, input));
@@ -274,7 +279,7 @@ static DJS_HANDLER_CODE bool run_extended(struct run *run, struct input *input, 
 		return true;
 	case 0x2f: /* DW_CFA_GNU_negative_offset_extended */
 		reg = take_unsigned(input);
-		return set_rule(run, reg, DJS_UNWIND_SAVED, -(s64)take_unsigned(input) * factor);
+		return set_rule(run, reg, DJS_UNWIND_SAVED, scaled(run, -take_unsigned(input)));
 	default:
 		return false;
 	}
@@ -295,7 +300,7 @@ static DJS_HANDLER_CODE bool run_instructions(struct run *run, struct input inpu
 			break;
 		case 2: /* DW_CFA_offset */
 			runs = set_rule(run, low, DJS_UNWIND_SAVED,
-					(s64)take_unsigned(&input) * run->common->data_factor);
+					scaled(run, take_unsigned(&input)));
 			break;
 		case 3: /* DW_CFA_restore */
 			runs = restore_rule(run, low);

@@ -17,6 +17,12 @@ bool read_anything(void* data, u64 address, u64* value) {
     return left && left--;
 }
 
+bool are_same(const djs_unwind_frame& a, const djs_unwind_frame& b) {
+    return std::memcmp(a.values, b.values, sizeof a.values) == 0 &&
+           std::memcmp(a.saved_at, b.saved_at, sizeof a.saved_at) == 0 &&
+           a.is_interrupted == b.is_interrupted;
+}
+
 } // namespace
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -32,6 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     data += sizeof head;
     size -= sizeof head;
     const size_t index_bytes = head.index_bytes < size ? head.index_bytes : size;
+    if (index_bytes == 0)
+        return 0; // the module would have no memory for it
     const std::vector<uint8_t> index(data, data + index_bytes);
     std::vector<uint8_t> frames(data + index_bytes, data + size);
     djs_unwind_image image{};
@@ -67,8 +75,15 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             frame.values[i] = head.address * (i + 1);
         djs_unwind_frame short_frame = frame;
         djs_unwind_short_row short_row;
-        u32 left = 50, short_left = 50;
+        djs_unwind_frame flat_frame = frame;
+        djs_unwind_flat_row flat_row;
+        u32 left = 50, short_left = 50, flat_left = 50;
         const auto result = djs_unwind_step(&image, &frame, &row, &before, read_anything, &left);
+        if (djs_unwind_flatten(&flat_row, &image, &row))
+            fuzz::require(djs_unwind_step_flat(&flat_frame, &flat_row, read_anything, &flat_left) ==
+                                  result &&
+                              (result != DJS_UNWIND_OK || are_same(frame, flat_frame)),
+                          "the flat form of a row leads elsewhere");
         if (!djs_unwind_shorten(&short_row, &row))
             continue;
         // The short form leaves out registers that do not matter, and what is wrong with them.
