@@ -21,14 +21,24 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view layout_version = "2"; // of the output of link_module_image
 
-// Returns a program's output for a file.
-Result<std::string> output_of(const std::vector<std::string>& words) {
+// A script may name any file: a small one does not become one that fills the memory.
+constexpr uintmax_t highest_ratio_of_file = 64, smallest_bound_of_file = 1 << 26;
+
+Result<std::string> decompressed_by(const std::string& program, const std::string& path) {
+    std::error_code error;
+    const uintmax_t size = fs::file_size(path, error);
+    if (error)
+        return Failure{path + ": " + error.message(), ""};
     OutputOptions wanted;
     wanted.errors = false;
-    auto outcome = run_program(words, wanted);
+    wanted.most = size * highest_ratio_of_file + smallest_bound_of_file;
+    auto outcome = run_program({program, "-dcq", "--", path}, wanted);
     if (!outcome || outcome->status != 0)
-        return Failure{words.front() + " failed on " + words.back(),
-                       "is the file damaged, or the program " + words.front() + " not installed?"};
+        return Failure{program + " failed on " + path,
+                       "is the file damaged, or the program " + program + " not installed?"};
+    if (outcome->output.size() >= wanted.most)
+        return Failure{path + " is too large when it is decompressed",
+                       "it may be damaged: install it again"};
     return std::move(outcome->output);
 }
 
@@ -50,11 +60,11 @@ std::string module_name_of(std::string_view path) {
 
 Result<std::string> module_bytes(const std::string& path) {
     if (path.ends_with(".xz"))
-        return output_of({"xz", "-dc", path});
+        return decompressed_by("xz", path);
     if (path.ends_with(".gz"))
-        return output_of({"gzip", "-dc", path});
+        return decompressed_by("gzip", path);
     if (path.ends_with(".zst"))
-        return output_of({"zstd", "-dcq", path});
+        return decompressed_by("zstd", path);
     return read_file(path);
 }
 

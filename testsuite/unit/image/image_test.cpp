@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 using namespace djstap;
 namespace fs = std::filesystem;
@@ -299,6 +300,26 @@ TEST(ModuleFile, RelocationBehindTheFileIsDamage) {
             section.sh_offset = bytes.size() - 4; // a site takes eight
     memcpy(bytes.data() + header.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr));
     EXPECT_FALSE(link_module_image(bytes, "module.ko"));
+}
+
+TEST(Module, IsNotReadIfItIsSmallButFillsTheMemory) {
+    const TemporaryFolder folder;
+    const auto packed = [&](const std::string& name, const std::string& bytes) {
+        const std::string path = folder.path + "/" + name;
+        gzFile file = gzopen(path.c_str(), "wb");
+        EXPECT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())),
+                  static_cast<int>(bytes.size()));
+        EXPECT_EQ(gzclose(file), Z_OK);
+        return path;
+    };
+    const auto module = module_bytes(packed("module.ko.gz", "a module"));
+    ASSERT_TRUE(module) << module.failure().message;
+    EXPECT_EQ(*module, "a module");
+    const std::string large = packed("large.ko.gz", std::string(100 << 20, '\0'));
+    const auto refused = module_bytes(large);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.failure().message, large + " is too large when it is decompressed");
+    EXPECT_FALSE(module_bytes(folder.path + "/none.ko.gz"));
 }
 
 // Each segment is identified by symbols of its own, and what the script may name is in exactly one.
