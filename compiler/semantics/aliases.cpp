@@ -11,6 +11,10 @@ namespace djstap::semantics {
 
 namespace {
 
+// Of all points of a probe, and those of aliases on the way to them; of all probes of a script. An
+// alias that names another one twice, and so on, would be expanded for years.
+constexpr size_t most_of_probe = 10'000, most_of_script = 100'000;
+
 struct Step {
     AliasState alias;
     std::string name;
@@ -44,6 +48,14 @@ class Expansion {
     void expand(const ast::ProbePoint& used, const std::vector<ast::PointComponent>& components,
                 bool optional, bool sufficient, const ast::ProbePoint& point,
                 const std::vector<ConditionPart>& conditions) {
+        if (is_too_long_)
+            return;
+        if (++expanded_ > most_of_probe || made_.size() > most_of_script) {
+            is_too_long_ = true;
+            const size_t most = expanded_ > most_of_probe ? most_of_probe : most_of_script;
+            diagnostics_.report(DiagnosticKind::TooManyAliases, used.range, {std::to_string(most)});
+            return;
+        }
         const std::string name = dotted(components);
         std::vector<AliasState> found = names_.aliases(components);
         // Within the definition of timer.profile, timer.profile.tick is not the alias with a
@@ -221,6 +233,8 @@ class Expansion {
     std::vector<ProbeGroup> groups_;
     std::vector<program::Sufficient> sufficient_;
     uint32_t next_number_ = 0;
+    size_t expanded_ = 0;
+    bool is_too_long_ = false;
 };
 
 } // namespace

@@ -38,6 +38,11 @@ const std::vector<Case>& cases() {
         {"unknown-probe-point", "probe begn { exit() }", "'begn'", "did you mean 'begin'?"},
         {"unknown-probe-point", "probe timr.s(1) { exit() }", "'timr.s'",
          "did you mean 'timer.s'?"},
+        {"too-many-aliases",
+         "probe a = begin, begin, begin, begin, begin, begin, begin, begin, begin, begin {} "
+         "probe b = a, a, a, a, a, a, a, a, a, a {} probe c = b, b, b, b, b, b, b, b, b, b {} "
+         "probe d = c, c, c, c, c, c, c, c, c, c {} probe d, begin { exit() }",
+         "lead to more than 10000 points"},
         {"alias-loop", "probe a = b {} probe b = a {} probe a { exit() }", "leads back to itself",
          "", "the alias is defined here"},
         {"never-assigned", "global count probe begin { count = 1 printf(\"%d %d\", cuont, count) }",
