@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <sys/resource.h>
 
 namespace djstap::pmda {
 
@@ -19,6 +20,18 @@ constexpr size_t piece = 256 * 1024;
 constexpr int most_pieces = 16;
 // Of a script's error; what a line has more is dropped.
 constexpr size_t longest_line = 4096;
+// Of a process that compiles what a user has stored: many patterns that match everything would
+// take all of it.
+constexpr rlim_t most_memory = 4ULL << 30;
+
+bool limit_memory() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_DATA, &limit) != 0)
+        return false;
+    limit.rlim_max = std::min(limit.rlim_max, most_memory);
+    limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
+    return setrlimit(RLIMIT_DATA, &limit) == 0;
+}
 
 } // namespace
 
@@ -46,8 +59,10 @@ Status ScriptRun::start(Clock::time_point now, bool& started) {
                        ""};
     std::vector<std::string> words{program, "--output=snapshots"};
     // What a user stores has no commands run as root.
-    if (!file_.user.empty())
+    if (!file_.user.empty()) {
+        options.in_child = limit_memory;
         words.emplace_back("--no-system");
+    }
     words.push_back(file_.path);
     auto process = Process::start(words, options);
     if (!process)

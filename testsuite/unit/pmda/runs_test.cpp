@@ -4,8 +4,10 @@
 #include "system/file.h"
 #include "system/temporary.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 namespace djstap::pmda {
@@ -55,6 +57,21 @@ class Runs : public testing::Test {
     std::vector<SnapshotFrame> frames_;
     std::vector<std::string> lines_;
 };
+
+TEST_F(Runs, WhatAUserHasStoredHasNotAllMemory) {
+    program("ulimit -d >&2; exit 1");
+    ScriptRun of_root = run(), stored = run({"x", "/x.stp", false, 0, "", "alice"});
+    ASSERT_TRUE(starts(of_root, begin_));
+    end(of_root);
+    ASSERT_TRUE(starts(stored, begin_));
+    end(stored);
+    ASSERT_EQ(lines_.size(), 2U);
+    rlimit own{};
+    ASSERT_EQ(getrlimit(RLIMIT_DATA, &own), 0);
+    const rlim_t expected = std::min({own.rlim_cur, own.rlim_max, rlim_t{4ULL << 30}});
+    EXPECT_EQ(lines_[1], std::to_string(expected / 1024));
+    EXPECT_TRUE(own.rlim_cur != RLIM_INFINITY || lines_[0] == "unlimited") << lines_[0];
+}
 
 TEST_F(Runs, AFailureIsFollowedByLongerAndLongerPauses) {
     program("exit 1");
