@@ -36,13 +36,30 @@ Status Injection::prepare(const MemoryMap& map) {
     if (!own)
         return own.failure();
     for (size_t i = 0; i < images_.size(); i++) {
+        placements_[i].note(images_[i].copies(map));
         if (!images_[i].is_mapped())
             continue;
-        if (auto planned = plan_image(i, map, *own); !planned)
+        const PlacedImage before = images_[i];
+        const Status planned = plan_image(i, map, *own);
+        if (!program_.was_started() && !is_still_mapped(images_[i])) {
+            // What was read there belongs to something else. It is planned again when all stop.
+            images_[i] = before;
+            stubs_[i] = {};
+            continue;
+        }
+        if (!planned)
             return planned;
         publish(i);
     }
     return Done{};
+}
+
+// Whether a program that runs has not unmapped a file meanwhile.
+bool Injection::is_still_mapped(const PlacedImage& image) const {
+    if (image.executable.empty()) // the dynamic loader
+        return true;
+    const auto now = MemoryMap::of(program_.pid());
+    return now && image.is_mapped_at(image.bias, image.file, *now);
 }
 
 // Whether the program may map or unmap a file with sites while it runs.
@@ -96,6 +113,9 @@ Callees Injection::callees() const {
 // Finds memory for the stubs of a file that is mapped, and writes them here.
 Status Injection::plan_image(size_t number, const MemoryMap& map, MemoryMap& own) {
     PlacedImage& image = images_[number];
+    const auto headers = program_.read(image.headers_at + image.bias, image.headers.size());
+    if (headers && *headers != image.headers)
+        return Failure{"'" + image.path + "' is another file now than that which was analyzed", ""};
     const uint64_t bytes = room_for_stubs(image);
     const auto at = find_room(map, own, image.code, bytes, bytes);
     if (!at)
@@ -121,14 +141,19 @@ void Injection::publish(size_t number) {
     files_[number].count = static_cast<u32>(stubs.places.size());
     files_[number].begin = at;
     files_[number].end = at + stubs.code.size();
-    placements_[number] = {image.bias, image.code, at, true};
+    Placement& placement = placements_[number];
+    placement.bias = image.bias;
+    placement.code = image.code;
+    placement.file = image.file;
+    placement.stubs = at;
+    placement.is_placed = true;
 }
 
 // A program may change its own code, or another tracer has.
 void Injection::skip_changed_code(PlacedImage& image, const MemoryMap& map) {
     const auto is_as_in_file = [&](uint64_t address, const std::string& bytes) {
         const auto there = program_.read(address + image.bias, bytes.size());
-        return there && *there == bytes;
+        return !there || *there == bytes; // it may have been unmapped meanwhile
     };
     for (PatchedPlace& place : image.places) {
         const Mapping* const mapping = map.at(place.address + image.bias);

@@ -9,6 +9,7 @@
 #include "injection/traced_program.h"
 #include "session/session.h"
 
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,7 @@ class Injection {
     bool withdraw();
     // Lets the program's dynamic loader go on if it has mapped or unmapped something: places the
     // probes of files that are there now. Returns what cannot be probed; empty: nothing.
-    std::string answer_loader();
+    std::vector<std::string> answer_loader();
     // Whether the program did not wait for that.
     bool has_missed_loader() const { return linked_.loader()->is_deaf != 0; }
     // Whether release() has changed anything in the program.
@@ -46,16 +47,26 @@ class Injection {
     struct Placement {
         uint64_t bias = 0;
         Range code;
+        FileIdentity file;
         uint64_t stubs = 0;
         bool is_placed = false;
+        // Copies that the program has mapped: code that may run already is not changed any more.
+        static constexpr size_t most_copies = 16; // the namespaces of glibc
+        std::array<uint64_t, most_copies> copies{};
+        size_t copy_count = 0;
+        bool is_told = false; // that there is another copy, without probes
+        void note(const std::vector<MappedCopy>& all);
+        bool knows(uint64_t bias) const;
     };
     bool may_change() const;
+    bool is_still_mapped(const PlacedImage& image) const;
     Status make_tables();
     Callees callees() const;
     Status plan_image(size_t number, const MemoryMap& map, MemoryMap& own);
     void publish(size_t number);
     // Of files that are mapped or unmapped while the program runs: late_images.cpp.
-    std::string settle_images(const MemoryMap& map, djs_loader& loader);
+    std::optional<MappedCopy> new_copy(size_t number, const MemoryMap& map);
+    std::vector<std::string> settle_images(const MemoryMap& map, djs_loader& loader);
     bool is_at(size_t number, const MemoryMap& map) const;
     bool is_in_place(size_t number, const MemoryMap& map);
     std::string complete_image(size_t number, bool is_mapped);

@@ -6,18 +6,41 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstddef>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace djstap::injection {
 
+void Injection::Placement::note(const std::vector<MappedCopy>& all) {
+    copy_count = all.size();
+    for (size_t i = 0; i < std::min(all.size(), most_copies); i++)
+        copies[i] = all[i].bias;
+}
+
+bool Injection::Placement::knows(uint64_t other) const {
+    if (copy_count > most_copies)
+        return true;
+    const auto end = copies.begin() + static_cast<std::ptrdiff_t>(copy_count);
+    return std::find(copies.begin(), end, other) != end;
+}
+
+// Finds the copy in which probes may be placed: the threads of the program may execute others.
+std::optional<MappedCopy> Injection::new_copy(size_t number, const MemoryMap& map) {
+    const std::vector<MappedCopy> all = images_[number].copies(map);
+    const Placement known = placements_[number];
+    placements_[number].note(all);
+    for (const MappedCopy& each : all)
+        if (!known.knows(each.bias))
+            return each;
+    return std::nullopt;
+}
+
 // Whether a file is where its probes are to be.
 bool Injection::is_at(size_t number, const MemoryMap& map) const {
-    PlacedImage now;
-    now.path = images_[number].path;
-    now.first = images_[number].first;
-    return now.locate(map) && now.bias == placements_[number].bias;
+    const Placement& placement = placements_[number];
+    return images_[number].is_mapped_at(placement.bias, placement.file, map);
 }
 
 // Whether they are there.
@@ -46,14 +69,19 @@ std::string Injection::complete_image(size_t number, bool is_mapped) {
     return "";
 }
 
-std::string Injection::settle_images(const MemoryMap& map, djs_loader& loader) {
-    std::string complaint;
+std::vector<std::string> Injection::settle_images(const MemoryMap& map, djs_loader& loader) {
+    std::vector<std::string> complaints;
+    const auto give_up = [&](size_t number, const std::string& complaint) {
+        complaints.push_back(complaint);
+        given_up_.push_back(number);
+    };
     if (!pending_)
         adopt_placements();
     if (pending_) {
         const size_t number = *std::exchange(pending_, std::nullopt);
         const bool is_mapped = static_cast<uint64_t>(loader.mapped) == stubs_[number].first;
-        complaint = complete_image(number, is_mapped);
+        if (std::string complaint = complete_image(number, is_mapped); !complaint.empty())
+            complaints.push_back(std::move(complaint));
     }
     for (size_t i = 0; i < images_.size(); i++) {
         if (i == loader_image_)
@@ -61,38 +89,44 @@ std::string Injection::settle_images(const MemoryMap& map, djs_loader& loader) {
         if (placements_[i].is_placed && !is_in_place(i, map)) {
             loader.unmap = {stubs_[i].first, room_for_stubs(images_[i])};
             retract(i);
-            return complaint;
+            return complaints;
         }
-        if (placements_[i].is_placed || !complaint.empty() ||
-            std::find(given_up_.begin(), given_up_.end(), i) != given_up_.end() ||
-            !images_[i].locate(map))
+        const auto copy = new_copy(i, map);
+        if (!copy || std::find(given_up_.begin(), given_up_.end(), i) != given_up_.end())
             continue;
+        if (placements_[i].is_placed) {
+            if (!std::exchange(placements_[i].is_told, true))
+                complaints.push_back("another copy of '" + images_[i].path +
+                                     "' that the program has loaded is not probed");
+            continue;
+        }
+        images_[i].take(*copy);
         MemoryMap used = map;
         if (auto planned = plan_image(i, map, used); !planned) {
-            given_up_.push_back(i);
-            return "'" + images_[i].path + "' is not probed: " + planned.failure().message;
+            give_up(i, "'" + images_[i].path + "' is not probed: " + planned.failure().message);
+            continue;
         }
         pending_ = i;
         loader.map = {stubs_[i].first, room_for_stubs(images_[i])};
-        return complaint;
+        return complaints;
     }
-    return complaint;
+    return complaints;
 }
 
-std::string Injection::answer_loader() {
+std::vector<std::string> Injection::answer_loader() {
     if (!loader_image_)
-        return "";
+        return {};
     djs_loader& loader = *linked_.loader();
     const u32 question = __atomic_load_n(&loader.asked, __ATOMIC_ACQUIRE);
     if (question == loader.answered)
-        return "";
+        return {};
     loader.map = loader.unmap = {0, 0};
-    std::string complaint;
+    std::vector<std::string> complaints;
     if (const auto map = MemoryMap::of(program_.pid()))
-        complaint = settle_images(*map, loader);
+        complaints = settle_images(*map, loader);
     __atomic_store_n(&loader.answered, question, __ATOMIC_RELEASE);
     syscall(SYS_futex, &loader.answered, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-    return complaint;
+    return complaints;
 }
 
 void Injection::retract(size_t number) {
@@ -114,8 +148,11 @@ Status Injection::follow_changes() {
                 return Failure{"the program has unmapped '" + images_[i].path + "' meanwhile", ""};
             retract(i);
         }
-        if (placements_[i].is_placed || !images_[i].locate(*map))
+        const std::vector<MappedCopy> copies = images_[i].copies(*map);
+        placements_[i].note(copies);
+        if (placements_[i].is_placed || copies.empty())
             continue;
+        images_[i].take(copies.front());
         MemoryMap used = *map;
         if (auto planned = plan_image(i, *map, used); !planned)
             return planned;
@@ -136,6 +173,7 @@ void Injection::adopt_placements() {
             continue;
         images_[i].bias = placed.bias;
         images_[i].code = placed.code;
+        images_[i].file = placed.file;
         stubs_[i] = {placed.stubs, make_stubs(images_[i], callees(), placed.stubs)};
     }
 }

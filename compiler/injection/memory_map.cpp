@@ -36,7 +36,15 @@ Result<MemoryMap> MemoryMap::of(pid_t pid) {
             return Failure{file + " has an unknown form", ""};
         mapping.writable = line[rest + 2] == 'w';
         mapping.executable = line[rest + 3] == 'x';
-        std::from_chars(number.ptr + 2 + rights, end, mapping.offset, 16);
+        number = std::from_chars(number.ptr + 2 + rights, end, mapping.offset, 16);
+        uint64_t minor = 0;
+        if (number.ptr != end)
+            number = std::from_chars(number.ptr + 1, end, mapping.file.device, 16);
+        if (number.ptr != end)
+            number = std::from_chars(number.ptr + 1, end, minor, 16);
+        mapping.file.device = mapping.file.device << 32 | minor;
+        if (number.ptr != end)
+            std::from_chars(number.ptr + 1, end, mapping.file.inode);
         if (const size_t path = line.find('/'); path != std::string::npos)
             mapping.path = line.substr(path);
         map.mappings_.push_back(std::move(mapping));

@@ -16,11 +16,18 @@ struct Range {
     bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
 };
 
+// A file as the kernel knows it, whatever its name is now.
+struct FileIdentity {
+    uint64_t device = 0, inode = 0; // 0: no file
+    bool operator==(const FileIdentity&) const = default;
+};
+
 struct Mapping {
     Range range;
     uint64_t offset = 0; // in the file
     bool writable = false, executable = false;
     std::string path; // empty: no file
+    FileIdentity file;
 };
 
 class MemoryMap {

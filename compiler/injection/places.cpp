@@ -76,14 +76,65 @@ bool is_program(const ElfFile& file) {
 
 } // namespace
 
-bool PlacedImage::locate(const MemoryMap& program) {
-    const std::vector<Mapping> mappings = program.of_file(path);
-    code = {};
-    if (mappings.empty())
-        return false;
-    bias = mappings.front().range.begin - mappings.front().offset - first;
-    code = {mappings.front().range.begin, mappings.back().range.end};
-    return true;
+void PlacedImage::describe(const ElfFile& elf) {
+    constexpr uint64_t page = 4096;
+    extent = {UINT64_MAX, 0};
+    for (const Elf64_Phdr& header : elf.program_headers()) {
+        if (header.p_type != PT_LOAD)
+            continue;
+        extent.begin = std::min(extent.begin, header.p_vaddr & ~(page - 1));
+        extent.end =
+            std::max(extent.end, (header.p_vaddr + header.p_memsz + page - 1) & ~(page - 1));
+        if (header.p_flags & PF_X)
+            executable.push_back({header.p_offset, header.p_filesz, header.p_vaddr});
+        // Its build-id is there, too.
+        if (header.p_offset == 0 && !(header.p_flags & PF_W)) {
+            headers_at = header.p_vaddr;
+            headers = elf.bytes().substr(0, std::min(header.p_filesz, page));
+        }
+    }
+}
+
+namespace {
+
+template <class Found>
+void find_copies(const PlacedImage& image, const MemoryMap& program, const Found& found) {
+    constexpr uint64_t page = 4096;
+    for (const Mapping& mapping : program.all())
+        for (const ExecutableSegment& segment : image.executable)
+            if (mapping.executable && mapping.file.inode != 0 &&
+                mapping.offset >= (segment.offset & ~(page - 1)) &&
+                mapping.offset < segment.offset + segment.bytes)
+                found(mapping,
+                      mapping.range.begin - mapping.offset + segment.offset - segment.address);
+}
+
+} // namespace
+
+std::vector<MappedCopy> PlacedImage::copies(const MemoryMap& program) const {
+    std::vector<MappedCopy> all;
+    find_copies(*this, program, [&](const Mapping& mapping, uint64_t at) {
+        if (mapping.path == path &&
+            std::none_of(all.begin(), all.end(),
+                         [&](const MappedCopy& each) { return each.bias == at; }))
+            all.push_back({at, mapping.file});
+    });
+    return all;
+}
+
+bool PlacedImage::is_mapped_at(uint64_t there, const FileIdentity& identity,
+                               const MemoryMap& program) const {
+    bool is_mapped = false;
+    find_copies(*this, program, [&](const Mapping& mapping, uint64_t at) {
+        is_mapped |= at == there && mapping.file == identity;
+    });
+    return is_mapped;
+}
+
+void PlacedImage::take(const MappedCopy& copy) {
+    bias = copy.bias;
+    file = copy.file;
+    code = {bias + extent.begin, bias + extent.end};
 }
 
 Result<std::vector<PlacedImage>> place_sites(const struct ::djs_script& script,
@@ -99,12 +150,11 @@ Result<std::vector<PlacedImage>> place_sites(const struct ::djs_script& script,
         auto file = ElfFile::open(path);
         if (!file)
             return file.failure();
-        for (const Elf64_Phdr& header : (*file)->program_headers())
-            if (header.p_type == PT_LOAD) {
-                image.first = header.p_vaddr - header.p_offset;
-                break;
-            }
-        if (!image.locate(program) && (!may_be_mapped_later || is_program(**file)))
+        image.describe(**file);
+        const std::vector<MappedCopy> copies = image.copies(program);
+        if (!copies.empty())
+            image.take(copies.front());
+        if (copies.empty() && (!may_be_mapped_later || is_program(**file)))
             return Failure{"the program does not map '" + image.path + "' when it is probed",
                            "--runtime=process probes the program that -c begins with, or that of "
                            "-x, and libraries; a command line that needs a shell begins with "

@@ -2,6 +2,7 @@
 // Where a script's sites are in a program, and which of them may be patched.
 #pragma once
 #include "diagnostics/result.h"
+#include "image/elf_file.h"
 #include "injection/memory_map.h"
 
 #include "include/script.h"
@@ -41,14 +42,35 @@ struct ReturningFunction {
     std::string refusal; // why its returns cannot be patched; empty: they can
 };
 
+// A part of a file that is mapped as code, by its program headers.
+struct ExecutableSegment {
+    uint64_t offset = 0, bytes = 0; // in the file
+    uint64_t address = 0;           // link-time
+};
+
+// Where a program has a copy of a file's code.
+struct MappedCopy {
+    uint64_t bias = 0;
+    FileIdentity file;
+};
+
 // A file with sites, as the program maps it.
 struct PlacedImage {
     std::string path;
-    uint64_t first = 0; // what its first mapping's address has of the bias: link-time
-    uint64_t bias = 0;  // what is added to link-time addresses
-    Range code;         // where it is mapped; empty: nowhere
-    // Finds it in a program. Returns false if that does not map it.
-    bool locate(const MemoryMap& program);
+    std::vector<ExecutableSegment> executable;
+    Range extent;            // of all segments, link-time
+    uint64_t headers_at = 0; // where the file's beginning is mapped, link-time
+    std::string headers;     // what tells the file from another one of this name
+    uint64_t bias = 0;       // what is added to link-time addresses
+    Range code;              // where it is mapped; empty: nowhere
+    FileIdentity file;       // what is mapped there
+    void describe(const ElfFile& file);
+    // Returns where the program has the code of the file with this name, one for each copy. What
+    // it has mapped of the file only to read it is none.
+    std::vector<MappedCopy> copies(const MemoryMap& program) const;
+    // Returns whether there is a copy of the file with this identity, whatever its name is now.
+    bool is_mapped_at(uint64_t bias, const FileIdentity& file, const MemoryMap& program) const;
+    void take(const MappedCopy& copy);
     bool is_mapped() const { return code.end != 0; }
     std::vector<PatchedPlace> places;
     std::vector<ReturningFunction> returning;

@@ -59,8 +59,14 @@ void settle(const LinkedRuntime& linked, bool gone) {
 Result<Range> code_of_program(const MemoryMap& map, uint64_t entry) {
     for (const Mapping& each : map.all())
         if (entry >= each.range.begin && entry < each.range.end) {
-            const auto file = map.of_file(each.path);
-            return Range{file.front().range.begin, file.back().range.end};
+            // Elsewhere, the program may have mapped its file to read it.
+            const uint64_t reach = arch::jump_reach();
+            Range code = each.range;
+            for (const Mapping& part : map.of_file(each.path))
+                if (part.range.end + reach > entry && part.range.begin < entry + reach)
+                    code = {std::min(code.begin, part.range.begin),
+                            std::max(code.end, part.range.end)};
+            return code;
         }
     return Failure{"the program's entry is not mapped", ""};
 }
@@ -180,7 +186,7 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
             },
         .turn =
             [&] {
-                if (const std::string complaint = injection.answer_loader(); !complaint.empty())
+                for (const std::string& complaint : injection.answer_loader())
                     output.warning(complaint);
                 if (!has_executed && injection.program().has_executed()) {
                     has_executed = true;

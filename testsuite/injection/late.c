@@ -10,10 +10,18 @@
 // - wait: prints "spinning" and reads a line
 // - forget: unloads what is held; its addresses then belong to other memory, which must not change
 // - child: a child loads it and calls plugged(1, 2)
+// - again: loads it into a namespace of its own, too, and calls plugged(1, 2) in what is held
+// - look: maps the library's file as data, and keeps that
+// - rename: gives the library's file another name
+// - replace: gives the file with ".new" in its name that of the library
+// - other: loads another library, and calls plugged(1, 2) in what is held
+// - in-handler: a signal's handler loads it, as `load` does
 #define _GNU_SOURCE // dlinfo
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +98,47 @@ static void forget(void) {
         wrong |= other[i] != 0;
 }
 
+static void again(void) {
+    void* const other = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
+    wrong |= !other;
+    call(held, "plugged", 1, 12);
+    if (other)
+        dlclose(other);
+    call(held, "plugged", 1, 12);
+}
+
+static void look(void) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    wrong |= mmap(NULL, ROOM / 256, PROT_READ, MAP_PRIVATE, file, 0) == MAP_FAILED;
+    close(file);
+}
+
+static void rename_file(void) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s.renamed", path);
+    wrong |= rename(path, name) != 0;
+}
+
+static void replace_file(void) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s.new", path);
+    wrong |= rename(name, path) != 0;
+}
+
+static void load_other(void) {
+    void* const other = dlopen("libm.so.6", RTLD_NOW);
+    wrong |= !other;
+    call(held, "plugged", 1, 12);
+    if (other)
+        dlclose(other);
+    call(held, "plugged", 1, 12);
+}
+
+static void visit_in_handler(int number) {
+    (void)number;
+    visit();
+}
+
 int main(int argc, char** argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     path = argv[1];
@@ -103,6 +152,19 @@ int main(int argc, char** argv) {
             call(held, "plugged", 1, 12);
         } else if (!strcmp(argv[i], "forget")) {
             forget();
+        } else if (!strcmp(argv[i], "again")) {
+            again();
+        } else if (!strcmp(argv[i], "look")) {
+            look();
+        } else if (!strcmp(argv[i], "rename")) {
+            rename_file();
+        } else if (!strcmp(argv[i], "replace")) {
+            replace_file();
+        } else if (!strcmp(argv[i], "other")) {
+            load_other();
+        } else if (!strcmp(argv[i], "in-handler")) {
+            signal(SIGUSR1, visit_in_handler);
+            raise(SIGUSR1);
         } else if (!strcmp(argv[i], "threads") && i + 1 < argc) {
             long times = atoi(argv[++i]);
             pthread_t thread;

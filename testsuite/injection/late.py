@@ -94,6 +94,44 @@ def check_children(programs):
     check_lines(done, ["2", "right"])
 
 
+def check_loaded_twice(programs):
+    """One of two copies is probed, whose probes stay when another one comes and goes."""
+    script = "global n " + programs.point() + " { n++ } probe end { println(n) }"
+    done = programs.run("hold again again", script)
+    check(done.stdout == "right\n6\n" and done.stderr.count("another copy") == 1, f"it printed {done.stdout!r} {done.stderr!r}")
+
+
+def check_mapped_as_data(programs):
+    """What the program maps of the file to read it is no copy of the library."""
+    script = "global n " + programs.point() + " { n++ } probe end { println(n) }"
+    check_lines(programs.run("look hold look other look load", script), ["5", "right"])
+
+
+def check_renamed(programs):
+    """A library stays probed when its file has lost its name."""
+    script = "global n " + programs.point() + " { n++ } probe end { println(n) }"
+    done = programs.run("hold rename other", script)
+    os.rename(programs.library + ".renamed", programs.library)
+    check_lines(done, ["4", "right"])
+
+
+def check_replaced(programs):
+    """Another file with the library's name is not probed, since its code has not been analyzed."""
+    kept, new = programs.library + ".kept", programs.library + ".new"
+    os.link(programs.library, kept)
+    subprocess.run(["cc", "-g", "-O2", "-shared", "-fPIC", "-Wl,-soname,new", os.path.join(HERE, "plugin.c"), "-o", new], check=True)
+    script = "global n " + programs.point() + " { n++ } probe end { println(n) }"
+    done = programs.run("load replace load load", script)
+    os.rename(kept, programs.library)
+    check(done.stdout == "right\n2\n" and done.stderr.count("is another file now") == 1, f"it printed {done.stdout!r} {done.stderr!r}")
+
+
+def check_loaded_in_handler(programs):
+    """A signal's handler may load it."""
+    script = "global n " + programs.point() + " { n++ } probe end { println(n) }"
+    check_lines(programs.run("in-handler", script), ["2", "right"])
+
+
 def check_never_loaded(programs):
     """A script may name a library that is never loaded."""
     done = programs.run("threads 0", "global n " + programs.point() + " { n++ } probe end { println(n) }")
@@ -139,6 +177,21 @@ def check_ends_unloaded(programs):
     tracer.communicate(timeout=600)
     check(is_free(process.pid), "something is left in the program")
     check_end(process)
+
+
+def check_attached_meanwhile(programs):
+    """A process of -x may load and unload it all the time while it is analyzed, and while the session ends."""
+    process = programs.start("wait threads 100000000")
+    go_on(process)
+    for _ in range(programs.turns):
+        tracer = programs.trace(process, ONCE + programs.point() + " { once() }")
+        check(tracer.stdout.readline() == "hit\n", f"there is no hit: {tracer.poll()}")
+        tracer.send_signal(signal.SIGINT)
+        _, errors = tracer.communicate(timeout=600)
+        check(tracer.returncode == 0 and not errors, f"messages: {errors!r}")
+        check(is_free(process.pid) and process.poll() is None, "something is left in the program, or it has ended")
+    process.kill()
+    process.communicate()
 
 
 def check_killed(programs):
