@@ -60,6 +60,9 @@ bool has_stub_instructions();
 // Returns whether a word of a stack is where a signal has interrupted the thread, as the kernel
 // saves it: a signal's handler returns there. What functions leave on a stack is not.
 bool is_interrupted_place(std::span<const uint64_t> stack, size_t word);
+// Returns the stack pointer of what was interrupted at such a place: a signal's handler may have a
+// stack of its own.
+uint64_t interrupted_stack_pointer(std::span<const uint64_t> stack, size_t word);
 
 // The instruction at which a thread stops when it executes it; and the one that enters the kernel.
 std::string_view stop_instruction();

@@ -24,21 +24,32 @@ void pause_between_attempts() {
 
 } // namespace
 
-// The words from the stack pointer on, up to the end of the mapping: whatever was interrupted there
-// by a signal is among them.
+// The words from the stack pointer on, up to the end of the mapping, and the same of each stack
+// that a signal has interrupted: whatever was interrupted is among them.
 std::vector<uint64_t> Injection::stack_of(const arch::StoppedRegisters& registers,
                                           const MemoryMap& map) {
-    const uint64_t first = registers.stack_pointer() & ~uint64_t{7};
+    constexpr size_t most_stacks = 64;
     std::vector<uint64_t> words;
-    for (const Mapping& each : map.all()) {
-        if (first < each.range.begin || first >= each.range.end)
+    std::vector<uint64_t> first = {registers.stack_pointer() & ~uint64_t{7}};
+    std::vector<Range> known;
+    for (size_t next = 0; next < first.size() && known.size() < most_stacks; next++) {
+        const Mapping* const mapping = map.at(first[next]);
+        const bool is_known = std::any_of(known.begin(), known.end(), [&](const Range& range) {
+            return first[next] >= range.begin && first[next] < range.end;
+        });
+        if (!mapping || is_known)
             continue;
-        auto bytes = program_.read(first, each.range.end - first);
+        const Range range{first[next], mapping->range.end};
+        known.push_back(range);
+        const auto bytes = program_.read(range.begin, range.end - range.begin);
         if (!bytes)
-            return words;
-        words.resize(bytes->size() / sizeof(uint64_t));
-        memcpy(words.data(), bytes->data(), words.size() * sizeof(uint64_t));
-        break;
+            continue;
+        std::vector<uint64_t> stack(bytes->size() / sizeof(uint64_t));
+        memcpy(stack.data(), bytes->data(), stack.size() * sizeof(uint64_t));
+        for (size_t i = 0; i < stack.size(); i++)
+            if (arch::is_interrupted_place(stack, i))
+                first.push_back(arch::interrupted_stack_pointer(stack, i) & ~uint64_t{7});
+        words.insert(words.end(), stack.begin(), stack.end());
     }
     return words;
 }

@@ -55,6 +55,10 @@ bool is_interrupted_place(std::span<const uint64_t>, size_t) {
     return false;
 }
 
+uint64_t interrupted_stack_pointer(std::span<const uint64_t>, size_t) {
+    return 0;
+}
+
 uint64_t StoppedRegisters::instruction_pointer() const {
     return words_[0];
 }

@@ -13,6 +13,7 @@
 // - writable: its code may be written to
 // - sharing: a child that runs in the same memory calls sum(), too
 // - forking: its children call sum(), one after the other, while it does
+// - stacked: SIGUSR1's handler is interrupted by SIGUSR2's, which waits on a stack of its own
 // - crowd: 100 threads call sum() in turns; none calls it again before all others have
 #define _GNU_SOURCE // clone
 #include <pthread.h>
@@ -140,6 +141,30 @@ static void* read_on(void* unused) {
     exit(0);
 }
 
+static void wait_for_end(int number) {
+    (void)number;
+    puts("waiting");
+    fflush(stdout);
+    while (!over)
+        usleep(1000);
+}
+
+static void interrupt_again(int number) {
+    (void)number;
+    raise(SIGUSR2);
+}
+
+static void stack_handlers(void) {
+    static char room[65536];
+    const stack_t other = {.ss_sp = room, .ss_size = sizeof room};
+    sigaltstack(&other, NULL);
+    signal(SIGSEGV, SIG_DFL);
+    signal(SIGUSR1, interrupt_again);
+    struct sigaction action = {.sa_flags = SA_ONSTACK};
+    action.sa_handler = wait_for_end;
+    sigaction(SIGUSR2, &action, NULL);
+}
+
 static void* end_spinning(void* unused) {
     char line[16];
     if (!fgets(line, sizeof line, stdin))
@@ -202,8 +227,15 @@ int main(int argc, char** argv) {
     const bool forks = !strcmp(way, "forking");
     if (forks)
         pthread_create(&forker, NULL, fork_often, NULL);
+    if (!strcmp(way, "stacked"))
+        stack_handlers();
     // The first thread has the faults, and executes what djstap asks for.
+    sigset_t first;
+    sigemptyset(&first);
+    sigaddset(&first, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &first, NULL); // the reader must not wait for itself
     pthread_create(&reader, NULL, end_spinning, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &first, NULL);
     puts("spinning");
     fflush(stdout);
     while (!over)

@@ -196,6 +196,19 @@ def check_twice(programs):
     check_end(process)
 
 
+def check_stacked_handlers(programs):
+    """What a signal has interrupted stays, also if another signal's handler has a stack of its own."""
+    process = programs.start("stacked")
+    script = """probe process.function("sum") { if (!n++) println("hit"); for (i = 0; i < 400; i++) m += i } global n, m"""
+    tracer = subprocess.Popen(programs.command(process, script), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    check(tracer.stdout.readline() == "hit\n", "there is no hit")
+    process.send_signal(signal.SIGUSR1)
+    check(process.stdout.readline() == "waiting\n", "the handlers do not run")
+    tracer.send_signal(signal.SIGINT)
+    tracer.communicate(timeout=600)
+    check_end(process)
+
+
 def check_thread(programs):
     """The number of a thread is refused, with that of its process."""
     process = programs.start("spin")

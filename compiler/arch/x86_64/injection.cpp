@@ -342,6 +342,11 @@ bool is_interrupted_place(std::span<const uint64_t> stack, size_t word) {
            (segments & 0x0000ffffffffffff) == user_code;
 }
 
+// The kernel saves it in front of the instruction pointer.
+uint64_t interrupted_stack_pointer(std::span<const uint64_t> stack, size_t word) {
+    return word > 0 ? stack[word - 1] : 0;
+}
+
 Result<StoppedRegisters> StoppedRegisters::of(pid_t thread) {
     StoppedRegisters out;
     static_assert(sizeof(user_regs_struct) <= sizeof out.words_);
