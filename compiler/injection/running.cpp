@@ -16,6 +16,8 @@ namespace djstap::injection {
 namespace {
 
 constexpr int attempts = 200;
+// Another djstap stops the program for a moment, until it finds that it is probed.
+constexpr auto patience_with_tracers = std::chrono::seconds(5);
 
 void pause_between_attempts() {
     using namespace std::chrono_literals;
@@ -170,15 +172,25 @@ void Injection::unmap() {
 }
 
 bool Injection::withdraw() {
-    for (int i = 0; i < attempts; i++) {
-        if (!program_.stop())
-            return i > 0 || !program_.exists();
+    const auto latest = std::chrono::steady_clock::now() + patience_with_tracers;
+    bool is_restored = false;
+    for (int i = 0; i < attempts;) {
+        if (!program_.stop()) {
+            if (!program_.exists())
+                return true;
+            if (std::chrono::steady_clock::now() > latest)
+                return is_restored;
+            pause_between_attempts();
+            continue;
+        }
+        i++;
         const std::vector<pid_t> threads = program_.threads();
         const auto map = MemoryMap::of(threads.front()); // the process's first thread may be gone
         if (!map || !restore(*map) || program_.is_confined()) {
             program_.resume();
             return true;
         }
+        is_restored = true;
         const bool is_used = std::any_of(threads.begin(), threads.end(),
                                          [&](pid_t thread) { return is_used_by(thread, *map); });
         if (!is_used)
