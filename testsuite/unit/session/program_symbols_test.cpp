@@ -2,6 +2,8 @@
 // The symbols of programs: those of this one, by the addresses for which it was linked.
 #include "session/program_symbols.h"
 
+#include "include/symbols.h"
+
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
@@ -80,6 +82,22 @@ asm(".pushsection .text\n"
     ".popsection\n");
 extern "C" void program_symbols_bare();
 
+// A name that is longer than the texts of records.
+#define TEN(text) text text text text text text text text text text
+asm(".pushsection .text\n"
+    ".globl program_symbols_long" TEN(
+        TEN("_1234567")) "\n"
+                         ".type program_symbols_long" TEN(
+                             TEN("_1234567")) ", @function\n"
+                                              ".globl program_symbols_alias\n"
+                                              "program_symbols_long" TEN(TEN(
+                                                  "_1234567")) ":\n"
+                                                               "program_symbols_alias: ret\n"
+                                                               ".size program_symbols_long" TEN(TEN(
+                                                                   "_1234567")) ", 1\n"
+                                                                                ".popsection\n");
+extern "C" void program_symbols_alias();
+
 // Not static, so that it has a symbol whose name is mangled.
 namespace program_symbols_test {
 [[gnu::noinline]] int sought(const std::string& text, int n) {
@@ -117,6 +135,16 @@ TEST(ProgramSymbols, OfThisProgram) {
         EXPECT_EQ(symbols.symbol(text, false), "") << text;
         EXPECT_EQ(symbols.symbol(std::string(text) + '\0' + id, false), "") << text;
     }
+}
+
+TEST(ProgramSymbols, LongNamesFillTheTextsOfRecords) {
+    const auto address = reinterpret_cast<uint64_t>(&program_symbols_alias) - own_bias();
+    ProgramSymbols symbols;
+    const std::string path = own_path();
+    const std::string at = symbols.symbol(known(path, address, own_build_id()), false);
+    EXPECT_TRUE(at.starts_with("program_symbols_long_1234567_1234567")) << at;
+    EXPECT_TRUE(at.ends_with("+0x0/0x1 [" + path + "]")) << at;
+    EXPECT_EQ(at.size(), DJS_SYMBOL_MAX - 1);
 }
 
 TEST(ProgramSymbols, OfTheKernelsLibrary) {
