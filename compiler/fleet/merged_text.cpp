@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Merged globals as text.
 #include "fleet/merge.h"
+#include "session/plain_text.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -19,7 +20,7 @@ std::string quoted(std::string_view text) {
             out += "\\n";
         else if (c == '\t')
             out += "\\t";
-        else if ((c >= 0 && c < ' ') || c == '\x7f') {
+        else if (is_control(c)) {
             char octal[8];
             snprintf(octal, sizeof octal, "\\%03o", static_cast<unsigned>(c));
             out += octal;

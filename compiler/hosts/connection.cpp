@@ -2,7 +2,7 @@
 #include "hosts/connection.h"
 
 #include "hosts/packed.h"
-#include "hosts/plain_text.h"
+#include "session/plain_text.h"
 #include "system/file.h"
 #include "system/number.h"
 

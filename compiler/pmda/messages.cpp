@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pmda/messages.h"
 
+#include "session/plain_text.h"
+
 #include <utility>
 
 namespace djstap::pmda {
 
 std::string one_line(std::string_view text) {
     std::string line;
-    for (const char c : text.substr(0, text.find_last_not_of('\n') + 1)) {
-        const auto byte = static_cast<unsigned char>(c);
-        line += c == '\n' || c == '\t' ? ' ' : byte < ' ' || byte == 0x7f ? '?' : c;
-    }
+    for (const char c : text.substr(0, text.find_last_not_of('\n') + 1))
+        line += !is_control(c) ? c : controls_terminal(c) ? '?' : ' ';
     return line;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/monitor_model.h"
 
+#include "session/plain_text.h"
 #include "session/printed_values.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ enum ProbeColumn : uint8_t { Number, State, Hits, Rate, Average, Least, Most, Su
 std::string printable(std::string_view text) {
     std::string clean = utf8(text);
     for (char& character : clean)
-        if (static_cast<unsigned char>(character) < ' ' || character == '\x7f')
+        if (is_control(character))
             character = character == '\t' ? ' ' : '?';
     return clean;
 }
