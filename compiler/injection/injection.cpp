@@ -156,17 +156,17 @@ void Injection::skip_changed_code(PlacedImage& image, const MemoryMap& map) {
         return !there || *there == bytes; // it may have been unmapped meanwhile
     };
     for (PatchedPlace& place : image.places) {
+        if (!place.refusal.empty())
+            continue;
         const Mapping* const mapping = map.at(place.address + image.bias);
-        if (place.refusal.empty() && mapping && mapping->writable)
+        if (mapping && mapping->writable)
             place.refusal = "the program may change its code there";
-    }
-    for (PatchedPlace& place : image.places)
-        if (place.refusal.empty() &&
-            (!is_as_in_file(place.address, place.original) ||
-             !std::all_of(place.moved.begin(), place.moved.end(), [&](const Moved& each) {
-                 return is_as_in_file(each.address, each.bytes);
-             })))
+        else if (!is_as_in_file(place.address, place.original) ||
+                 !std::all_of(place.moved.begin(), place.moved.end(), [&](const Moved& each) {
+                     return is_as_in_file(each.address, each.bytes);
+                 }))
             place.refusal = "the program has other code there than its file";
+    }
 }
 
 Status Injection::call(const char* what, long number, const std::array<uint64_t, 6>& arguments) {
