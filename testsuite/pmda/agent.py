@@ -312,6 +312,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for program in ("djstap", "agent", "client"):
         parser.add_argument(f"--{program}", required=True, type=os.path.abspath)
+    parser.add_argument("--sanitized", action="store_true", help="djstap was built with AddressSanitizer")
     options = parser.parse_args()
     if not own_pmcd.is_installed():
         print("Performance Co-Pilot is not installed: skipped")
