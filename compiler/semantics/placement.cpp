@@ -22,12 +22,14 @@ using namespace program;
 namespace {
 
 // Intrinsic functions that yield the same on every machine, or tell the time.
-constexpr std::array<std::string_view, 27> same_everywhere = {
-    "strlen",          "substr",       "stringat",  "isinstr",  "strpos",  "strtol",
-    "str_replace",     "text_str",     "text_strn", "tokenize", "matched", "ngroups",
-    "errno_str",       "signal_str",   "exit",      "abort",    "error",   "warn",
-    "gettimeofday_ns", "ktime_get_ns", "tz_gmtoff", "tz_name",  "randint", "speculation",
-    "speculate",       "commit",       "discard"};
+constexpr std::array<std::string_view, 41> same_everywhere = {
+    "strlen",          "substr",       "stringat",   "isinstr",      "strpos",      "strtol",
+    "str_replace",     "text_str",     "text_strn",  "tokenize",     "matched",     "ngroups",
+    "errno_str",       "signal_str",   "exit",       "abort",        "error",       "warn",
+    "gettimeofday_ns", "ktime_get_ns", "tz_gmtoff",  "tz_name",      "randint",     "speculation",
+    "speculate",       "commit",       "discard",    "fp_add",       "fp_sub",      "fp_mul",
+    "fp_div",          "fp_rem",       "fp_sqrt",    "fp_eq",        "fp_lt",       "fp_le",
+    "fp_to_long",      "fp_to_string", "long_to_fp", "string_to_fp", "fp32_to_fp64"};
 
 std::string title_of_points(const Probe& probe) {
     std::string title;

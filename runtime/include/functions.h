@@ -21,7 +21,10 @@
 #define DJS_LONG_FUNCTIONS_OF_LONG(F1) \
 	F1(cpu_clock_ns) F1(task_pid) F1(task_tid) F1(task_parent) F1(pid2task) F1(task_state) F1(task_prio) \
 	F1(task_nice) F1(task_cpu) F1(task_uid) F1(task_euid) F1(task_gid) F1(task_egid) \
-	F1(stack) F1(ustack) F1(long_arg) F1(randint)
+	F1(stack) F1(ustack) F1(long_arg) F1(randint) \
+	F1(fp_sqrt) F1(long_to_fp) F1(fp32_to_fp64)
+#define DJS_LONG_FUNCTIONS_OF_TWO_LONGS(F2) \
+	F2(fp_add) F2(fp_sub) F2(fp_mul) F2(fp_div) F2(fp_rem) F2(fp_eq) F2(fp_lt) F2(fp_le)
 #define DJS_STRING_FUNCTIONS(S0) \
 	S0(execname) S0(pexecname) S0(pp) S0(pn) S0(probefunc) S0(ppfunc) S0(backtrace) S0(ubacktrace) \
 	S0(probe_type) S0(tz_name) S0(host_name) S0(module_name)
@@ -33,11 +36,13 @@
 
 #define DECLARE_L0(name) s64 djs_fn_##name(struct djs_ctx *ctx);
 #define DECLARE_L1(name) s64 djs_fn_##name(struct djs_ctx *ctx, s64 argument);
+#define DECLARE_L2(name) s64 djs_fn_##name(struct djs_ctx *ctx, s64 a, s64 b);
 #define DECLARE_S0(name) void djs_fn_##name(struct djs_ctx *ctx, char *out);
 #define DECLARE_S1(name) void djs_fn_##name(struct djs_ctx *ctx, char *out, s64 argument);
 
 DJS_LONG_FUNCTIONS(DECLARE_L0)
 DJS_LONG_FUNCTIONS_OF_LONG(DECLARE_L1)
+DJS_LONG_FUNCTIONS_OF_TWO_LONGS(DECLARE_L2)
 DJS_STRING_FUNCTIONS(DECLARE_S0)
 DJS_STRING_FUNCTIONS_OF_LONG(DECLARE_S1)
 
@@ -57,6 +62,9 @@ void djs_fn___string_utf(struct djs_ctx *ctx, char *out, s64 address, s64 bytes,
 					   const char *text);
 DECLARE_WRITES(kernel)
 DECLARE_WRITES(user)
+s64 djs_fn_fp_to_long(struct djs_ctx *ctx, s64 a, s64 mode, s64 exact);
+void djs_fn_fp_to_string(struct djs_ctx *ctx, char *out, s64 a, s64 precision);
+s64 djs_fn_string_to_fp(struct djs_ctx *ctx, const char *text);
 s64 djs_fn_HZ(struct djs_ctx *ctx);
 void djs_fn_sprint_backtrace(struct djs_ctx *ctx, char *out);
 void djs_fn_sprint_ubacktrace(struct djs_ctx *ctx, char *out);
