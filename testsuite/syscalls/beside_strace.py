@@ -39,6 +39,7 @@ loader = importlib.machinery.SourceFileLoader("syscall_tapset", os.path.join(ROO
 specification = importlib.util.spec_from_loader("syscall_tapset", loader)
 tapset = importlib.util.module_from_spec(specification)
 sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "scripts"))  # its own modules
 loader.exec_module(tapset)
 
 
