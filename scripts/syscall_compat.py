@@ -24,6 +24,26 @@ ARGUMENTS = {"compat_io_setup": [("nr_events", "unsigned int"), ("ctx32p", "u32 
 SAME_FORM = {"s", "text", "d", "u", "x", "o", "fd", "id", "p", "out", "mode", "dirfd", "buffer", "sockaddr", "ioctl", "protocol",
              "sockopt", "ipc_key", "ipc_mode", "shm_mode", "device", "node_mode", "clone_flags", "futex_op", "quota_cmd", "sigset",
              "pollfds", "epoll_event", "processors", "fd_set", "sembufs", "sched_param", "sched_attr"}
+# What has a form of its own there, which a decoder in tapsets/structures/narrow.stp shows, if the type tells so.
+NARROW_FORM = {"timespec", "timeval", "timeval_pair", "timespec_pair", "itimerspec", "itimerval", "utimbuf", "timex", "argv",
+               "environment"}
+NARROW_TYPE = re.compile(r"\bold_\w+32\b|\bcompat_uptr_t\b")
+WIDE_TYPE = re.compile(r"\b__kernel_\w+\b")  # what 32-bit programs have, too
+# Further variables, by the kernel's function: those that SystemTap has, of numbers in two registers and of narrow structures.
+ALSO = {
+    "compat_execve": ["args = __narrow_words_str(argv_uaddr, 0)", "env_str = __narrow_words_str(envp_uaddr, 0)"],
+    "compat_execveat": ["args = __narrow_words_str(argv_uaddr, 0)", "env_str = __narrow_words_str(envp_uaddr, 0)"],
+    "ia32_fadvise64": ["offset = offset_hi << 32 | offset_lo"],
+    "ia32_fadvise64_64": ["offset = offset_high << 32 | offset_low", "len = len_high << 32 | len_low",
+                          "advice_str = __fadvice(advice)"],
+    "ia32_fallocate": ["offset = offset_hi << 32 | offset_lo", "len = len_hi << 32 | len_lo"],
+    "ia32_ftruncate64": ["length = offset_high << 32 | offset_low"],
+    "ia32_readahead": ["offset = off_hi << 32 | off_lo"],
+    "ia32_truncate64": ["length = offset_high << 32 | offset_low", "path = filename", "path_uaddr = filename_uaddr",
+                        "path_unquoted = filename_unquoted"],
+    "utime32": ["actime = user_int(buf_uaddr)", "modtime = user_int(buf_uaddr + 4)"],
+    "utimes_time32": ["timeval = tvp_uaddr"],
+}
 # Texts of arguments that only use such.
 SAME_TEXTS = {"open", "openat", "mq_open"}
 SIGNED = re.compile(r"(const )?(int|pid_t|key_t|key_serial_t|mqd_t|clockid_t|timer_t|__s32|s32|compat_(long|off|pid|ssize|clock|timer)_t)")
@@ -66,8 +86,7 @@ class CompatCall(Call):
             if parallel:
                 like = base.arguments[i]
                 usual = Argument(argument, ctype, like.variable, like.decoder)
-            if not self.shared and not usual.decoder.startswith("n:") and usual.decoder.partition("/")[0] not in SAME_FORM:
-                usual.decoder = "p"
+            usual.decoder = self.decoder_of(usual)
             made.append(CompatArgument(usual, REGISTERS[i]))
         self.arguments = made
         values = {like.name: f"({each.raw()})" for like, each in zip(base.arguments if parallel else made, made)}
@@ -84,8 +103,17 @@ class CompatCall(Call):
             self.returns = [moved(each) for each in base.returns]
             if self.shared or base.entry in SAME_TEXTS:
                 self.argstr = base.argstr
+        self.also += ALSO.get(function, [])
         if name not in rules.does and base:
             self.rules.does[name] = rules.does[base.entry]
+
+    def decoder_of(self, argument):
+        """Returns the decoder of an argument that is what a 64-bit program's argument is."""
+        form = argument.decoder.partition("/")[0]
+        if form == "iovec" or (form in NARROW_FORM and NARROW_TYPE.search(argument.type)):
+            return "narrow_" + argument.decoder
+        same = self.shared or form.startswith("n:") or form in SAME_FORM or WIDE_TYPE.search(argument.type)
+        return argument.decoder if same else "p"
 
     def function(self):
         return f"__ia32_compat_sys_{self.own[7:]}" if self.own.startswith("compat_") else f"__ia32_sys_{self.own}"

@@ -5,6 +5,8 @@ path:	.asciz "/nowhere/a"
 	.balign 8
 time:	.long 0, 1000
 buffer:	.fill 64
+argv:	.long path, 0
+vector:	.long path, 10
 	.text
 	.globl _start
 _start:
@@ -53,6 +55,40 @@ _start:
 	mov $path, %ebx
 	mov $-1, %ecx
 	mov $70000, %edx
+	int $0x80
+	mov $146, %eax		/* writev(-1, {path, 10}, 1): an address and a length of 32 bits */
+	mov $-1, %ebx
+	mov $vector, %ecx
+	mov $1, %edx
+	int $0x80
+	mov $30, %eax		/* utime(path, {0, 1000}) */
+	mov $path, %ebx
+	mov $time, %ecx
+	int $0x80
+	mov $142, %eax		/* _newselect(0, 0, 0, 0, {0, 1000}) */
+	mov $0, %ebx
+	mov $0, %ecx
+	mov $0, %edx
+	mov $0, %esi
+	mov $time, %edi
+	int $0x80
+	mov $194, %eax		/* ftruncate64(-1, 0x100000005): in two registers */
+	mov $-1, %ebx
+	mov $5, %ecx
+	mov $1, %edx
+	int $0x80
+	mov $272, %eax		/* fadvise64_64(-1, 0x200000001, 0x400000003, POSIX_FADV_WILLNEED) */
+	mov $-1, %ebx
+	mov $1, %ecx
+	mov $2, %edx
+	mov $3, %esi
+	mov $4, %edi
+	mov $3, %ebp
+	int $0x80
+	mov $11, %eax		/* execve(path, {path}, 0) */
+	mov $path, %ebx
+	mov $argv, %ecx
+	mov $0, %edx
 	int $0x80
 	mov $252, %eax		/* exit_group(0) */
 	mov $0, %ebx
