@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "codegen/abi.h"
 
+#include "include/floating.h"
 #include "include/regex.h"
 #include "include/registers.h"
 #include "include/script.h"
@@ -157,6 +158,7 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_copy_memory),
     RUNTIME(djs_counter_read),
     RUNTIME(djs_perf_read),
+    RUNTIME(djs_fp_from_single),
     RUNTIME(djs_counter_clear),
     RUNTIME(djs_statistic_read),
     RUNTIME(djs_statistic_clear),

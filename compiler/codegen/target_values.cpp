@@ -234,6 +234,10 @@ Value Body::access(const Access& how, SourceRange range) {
             value = step.is_signed ? builder_.CreateAShr(up, down) : builder_.CreateLShr(up, down);
             break;
         }
+        case AccessStep::Kind::Widen:
+            value = builder_.CreateCall(script_.runtime("djs_fp_from_single"),
+                                        {builder_.CreateTrunc(value, builder_.getInt32Ty())});
+            break;
         default: // above
             break;
         }

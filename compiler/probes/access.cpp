@@ -294,7 +294,9 @@ bool AccessBuilder::finish(bool address_of, SourceRange range) {
                         "the address of a value in a register");
         return true;
     }
-    if (aggregate || type.kind == CTypeKind::Float)
+    // What a function returns in a register of the FPU is not there.
+    const bool is_float = type.kind == CTypeKind::Float;
+    if (aggregate || (is_float && access_.base == Access::Base::ReturnValue && !is_address_))
         return fail(DiagnosticKind::AggregateValue, range, "a '" + info_.type_name(type_) + "'");
     uint64_t bytes = type.size == 0 ? 8 : type.size;
     if (bit_size_ > 0)
@@ -318,6 +320,8 @@ bool AccessBuilder::finish(bool address_of, SourceRange range) {
         bits.is_signed = type.is_signed;
         access_.steps.push_back(bits);
     }
+    if (is_float && size == sizeof(float))
+        access_.steps.push_back({AccessStep::Kind::Widen});
     return true;
 }
 

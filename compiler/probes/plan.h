@@ -43,7 +43,8 @@ struct AccessStep {
         AddIndex, // += index * amount (bytes of an element)
         Load,     // = memory at the accumulator, `size` bytes
         Extend,   // keep `size` low bytes
-        BitField  // take bit_size bits from bit_offset
+        BitField, // take bit_size bits from bit_offset
+        Widen     // the bits of a float become those of a double
     } kind = Kind::Add;
     int64_t amount = 0;
     const program::Expression* index = nullptr;

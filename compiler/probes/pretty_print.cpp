@@ -60,7 +60,7 @@ void quoted(Format& format, const Access& text, int longest) {
 void scalar(Format& format, const AccessBuilder& at, const DebugInfo& info, SourceRange range) {
     CType type = info.resolve(at.type());
     AccessBuilder end = at;
-    if (!end.finish(false, range)) {
+    if (type.kind == CTypeKind::Float || !end.finish(false, range)) {
         format.text("?");
         return;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The symbols that a script's object may refer to. A function of the language that is not here
 // needs a kernel.
+#include "include/floating.h"
 #include "include/functions.h"
 #include "include/regex.h"
 #include "include/text.h"
@@ -18,7 +19,7 @@
 	F(djs_has_slice) F(djs_map_clear) F(djs_foreach_begin) F(djs_foreach_next) F(djs_more_actions) F(djs_map_key) F(djs_map_value) \
 	F(djs_format) F(djs_text_copy) F(djs_text_concat) F(djs_text_compare) \
 	F(djs_text_length) F(djs_regex_search) F(djs_match_regex) F(memcpy) F(memmove) F(memset) \
-	F(memcmp) F(strlen) F(djs_conditions_changed)
+	F(memcmp) F(strlen) F(djs_conditions_changed) F(djs_fp_from_single)
 
 #define LANGUAGE(F) \
 	F(pid) F(tid) F(ppid) F(pgrp) F(sid) F(uid) F(euid) F(gid) F(egid) F(execname) \

@@ -68,6 +68,7 @@ text copied(int k, text* from) { return k ? *from : from[1]; }
 struct two { int a, b; };
 two simple(int k) { return {k, k}; }
 int with_double(mixed p, int k) { return p.y + k; }
+double half(mixed* from) { return from->x / 2; }
 )c";
     for (const bool tells : {false, true}) {
         shell(std::string(tells ? "clang++-19" : "g++") +
@@ -90,6 +91,11 @@ int with_double(mixed p, int k) { return p.y + k; }
         EXPECT_EQ(result == "fine", tells) << result;
         EXPECT_EQ(refusal(prefix + "simple\")", "println($k)"), "fine");
         EXPECT_NE(refusal(prefix + "with_double\")", "println($k)").find("not available"),
+                  std::string::npos);
+        // A number in a register of the FPU is not there.
+        EXPECT_EQ(refusal(prefix + "half\")", "println($from->x)"), "fine");
+        EXPECT_NE(refusal(prefix + "half\").return", "println($return)")
+                      .find("a 'double' cannot be used"),
                   std::string::npos);
     }
 }
