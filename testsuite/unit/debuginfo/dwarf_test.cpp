@@ -114,7 +114,11 @@ TEST_F(KernelDwarf, ClonesAndColdParts) {
             if (each.symbol.find(".isra.") != std::string::npos ||
                 each.symbol.find(".constprop.") != std::string::npos) {
                 clones++;
-                EXPECT_EQ(each.symbol.substr(0, each.name.size() + 1), each.name + ".");
+                // objcopy renames the symbols of what runs before the kernel is relocated.
+                const bool renamed =
+                    each.symbol.starts_with("__pi_") && !each.name.starts_with("__pi_");
+                EXPECT_EQ(each.symbol.substr(renamed ? 5 : 0, each.name.size() + 1),
+                          each.name + ".");
                 bool here = false;
                 for (const Variable& parameter : each.parameters)
                     here = here || parameter.location.kind == LocationKind::None ||
