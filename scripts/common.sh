@@ -49,11 +49,11 @@ quietly() {
     fi
 }
 
-# Returns true if the kernel unpacked to KERNELS/RELEASE is complete: image, modules with their order, debug symbols,
-# and headers that modules can be built with.
+# Returns true if the kernel unpacked to KERNELS/RELEASE is complete: image, modules with their order, debug symbols (unless
+# $without_symbols is set), and headers that modules can be built with.
 kernel_is_whole() {
     [ -s "$KERNELS/$1/boot/vmlinuz-$1" ] && [ -s "$KERNELS/$1/lib/modules/$1/modules.dep" ] &&
-        [ -s "$KERNELS/$1/usr/lib/debug/boot/vmlinux-$1" ] && [ -e "$KERNELS/$1/lib/modules/$1/build/Makefile" ] &&
+        { [ "${without_symbols:-}" ] || [ -s "$KERNELS/$1/usr/lib/debug/boot/vmlinux-$1" ]; } && [ -e "$KERNELS/$1/lib/modules/$1/build/Makefile" ] &&
         [ -d "$KERNELS/$1/lib/modules/$1/build/tools/objtool" ]
 }
 
