@@ -195,8 +195,12 @@ std::string normal_source_path(std::string_view path, std::string_view unit_fold
         else if (!part.empty() && part != "." && part != "..")
             parts.push_back(part);
     }
-    // Distributions build in a folder named after the package: "linux-6.1.192".
     size_t first = 0;
+    // Debian's kernels with PREEMPT_RT are built from a patched copy of the tree.
+    if (parts.size() > 3 && parts[0] == "debian" && parts[1] == "build" &&
+        parts[2].starts_with("source"))
+        first = 3;
+    // Distributions build in a folder named after the package: "linux-6.1.192".
     for (size_t i = 0; absolute && i + 1 < parts.size(); i++) {
         if (parts[i].starts_with("linux-") || parts[i] == "linux") {
             first = i + 1;

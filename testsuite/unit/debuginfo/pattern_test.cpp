@@ -91,6 +91,11 @@ TEST(SourceFiles, Normal) {
     EXPECT_EQ(normal_source_path("/src/kernel/a.c", "/src"), "kernel/a.c");
     EXPECT_EQ(normal_source_path("../../../kernel/a.c", "/out"), "kernel/a.c");
     EXPECT_EQ(normal_source_path("/elsewhere/a.c", "/src"), "/elsewhere/a.c");
+    EXPECT_EQ(normal_source_path("debian/build/source_rt/fs/a.c", "debian/build/build_rt"),
+              "fs/a.c");
+    EXPECT_EQ(normal_source_path("debian/build/a.c", ""), "debian/build/a.c");
+    EXPECT_EQ(normal_source_path("/src/debian/build/source_rt/fs/../mm/a.c", "/out", "/src"),
+              "mm/a.c");
     // make O=/out in /src
     EXPECT_EQ(normal_source_path("/src/fs/../mm/slab.c", "/out", "/src"), "mm/slab.c");
     EXPECT_EQ(normal_source_path("/out/kernel/bounds.c", "/out", "/src"), "kernel/bounds.c");
