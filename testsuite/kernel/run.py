@@ -39,6 +39,8 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     run.py --parallel …     guests have four processors, each a thread of its own
     run.py --kernel sanitized CASE…        one of the debug kernels; races runs the `parallel` cases on four processors
     run.py --kernel 6.1-rt CASE…   any other kernel that djstap finds by this name: scripts/kernels 6.1-rt fetches it
+    run.py --without-symbols --kernel 7.3 CASE…   the kernel that scripts/test fetches without debug symbols, to newest-kernel
+                            beside $DJSTAP_KERNELS
     run.py --list CASE…     prints a case's kernels, which of `preemptible`, `parallel` and `seeds` it has, and nightly-on-KERNEL
 
 The outcomes of guests and djstap's own status are read from its report ($DJSTAP_REPORT), whatever the case's shell
@@ -188,10 +190,14 @@ def kernel_folder_in(environment, name):
     return os.path.join(folder, max(releases, key=numbers.get)) if releases else ""
 
 
+def beside_kernels(name):
+    """Returns the folder of this name beside that of the kernels."""
+    return os.path.join(os.path.dirname(os.environ.get("DJSTAP_KERNELS") or "/var/lib/djstap/kernels"), name)
+
+
 def debug_kernel(name):
     """Returns the folder that contains only this kernel."""
-    normal = os.environ.get("DJSTAP_KERNELS") or "/var/lib/djstap/kernels"
-    folder = os.environ.get("DJSTAP_DEBUG_KERNELS") or os.path.join(os.path.dirname(normal), "debug-kernels")
+    folder = os.environ.get("DJSTAP_DEBUG_KERNELS") or beside_kernels("debug-kernels")
     path = os.path.join(folder, name)
     if not os.path.isdir(path):
         raise ValueError(f"there is no {path}: scripts/debug-kernels builds it")
@@ -391,6 +397,7 @@ def main():
     parser.add_argument("--kernel-arguments", default="", help="added to each kernel's command line: preempt=full")
     parser.add_argument("--parallel", action="store_true", help="four processors that run at the same time")
     parser.add_argument("--seed", type=int, default=1, help="of the load's pauses")
+    parser.add_argument("--without-symbols", action="store_true", help="with the kernels of the folder newest-kernel")
     parser.add_argument("--list", action="store_true", help="only print each case's kernels")
     parser.add_argument("cases", nargs="+")
     options = parser.parse_args()
@@ -403,6 +410,8 @@ def main():
         return PASSED
     if not options.djstap:
         parser.error("--djstap is needed")
+    if options.without_symbols:
+        os.environ["DJSTAP_KERNELS"] = beside_kernels("newest-kernel")
     os.environ["SEED"] = str(options.seed)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda ended_by, _: sys.exit(128 + ended_by))
