@@ -9,6 +9,7 @@ runs.table has a row for each example:
     example: io/iostats.stp
     arguments: 1                in place of those of the test command, where that one ends before the workload
     command: sleep 1            in place of the test command's -c, or of worker.py, which does known things
+    program: ../kernel/x.c      a C program that is compiled first; $PROGRAM is its path in the arguments and the command
     options: -D NAME=1          further options of djstap
     status: 1                   exit status; absent: 0
     finds:                      each of these lines is one of the output's, in any order; {{…}} is a regular expression
@@ -22,6 +23,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -55,24 +57,34 @@ def rows():
     return found
 
 
-def words_of(row, options):
+def compiled(row, folder):
+    """Compiles the row's program; returns its path."""
+    path = f"{folder}/{os.path.basename(row['program']).removesuffix('.c')}"
+    subprocess.run(["gcc", "-g", "-O1", "-pthread", "-o", path, f"{HERE}/{row['program']}"], check=True)
+    return path
+
+
+def words_of(row, options, program=""):
     packed = packaged.Command(row["example"], "test_installcheck", options.kernel)
     if not packed.known: # the description only tells how to compile it
         packed = packaged.Command(row["example"], "test_check", options.kernel)
-    arguments = shlex.split(row["arguments"]) if "arguments" in row else packed.arguments
+    arguments = shlex.split(row["arguments"].replace("$PROGRAM", program)) if "arguments" in row else packed.arguments
     command = row.get("command") or packed.command or f"python3 -S {HERE}/worker.py"
-    return [options.djstap, f"--guest={options.kernel}", "--guest-root", "-w", "-T", options.limit, "-c", command.replace("$HERE", HERE),
+    return [options.djstap, f"--guest={options.kernel}", "--guest-root", "-w", "-T", options.limit, "-c", command.replace("$HERE", HERE).replace("$PROGRAM", program),
             *packed.options, *row.get("options", "").split(), f"{packaged.EXAMPLES}/{row['example']}", *arguments]
 
 
 def run_row(row, options):
     """Returns what is wrong; "" if nothing is."""
     environment = {**os.environ, "TZ": "UTC"}
-    try:
-        done = subprocess.run(words_of(row, options), capture_output=True, text=True, errors="replace", timeout=PATIENCE,
-                              stdin=subprocess.DEVNULL, env=environment, check=False)
-    except subprocess.TimeoutExpired:
-        return "takes too long"
+    # Where the guest has it, too.
+    with tempfile.TemporaryDirectory(prefix="djstap-example-", dir="/var/tmp") as folder:
+        program = compiled(row, folder) if "program" in row else ""
+        try:
+            done = subprocess.run(words_of(row, options, program), capture_output=True, text=True, errors="replace", timeout=PATIENCE,
+                                  stdin=subprocess.DEVNULL, env=environment, check=False)
+        except subprocess.TimeoutExpired:
+            return "takes too long"
     # Colours and cursor movements only matter to a terminal.
     lines = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line).rstrip() for line in done.stdout.splitlines()]
     if options.show:

@@ -125,6 +125,18 @@ def kills_itself():
     os.kill(os.getpid(), 9)
 
 
+def frees():
+    """Frees memory, as the last call of free()."""
+    libc.malloc.restype = ctypes.c_void_p
+    libc.free(ctypes.c_void_p(libc.malloc(100)))
+    os._exit(0)
+
+
+def asks_too_much():
+    libc.aligned_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
+    libc.aligned_alloc(64, (1 << 64) - 60000)
+
+
 def watches_variable():
     for _ in range(3):
         with open("/proc/sys/vm/dirty_ratio") as file:
