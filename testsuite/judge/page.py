@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 INTRODUCTION = """<!-- Written by testsuite/judge/page.py: change it there. -->
-# Seven judges
+# Eight judges
 
 Which functions a kernel has, and where their parameters are, djstap learns from debug information. Here another reader of the
 same debug information, LLVM's `llvm-dwarfdump`, and kprobes of a module written for this purpose say what is right. The judges
@@ -44,6 +44,9 @@ share no code with djstap.
 - `program_values.py` draws functions and statements at random in Debian's `python3.11` (C) and `cupt` (C++) and compares all variables there with
   what gdb reads at the same hits. The programs and their debug packages are unpacked, not installed. What only one of both knows is printed
   and no failure: gdb evaluates DW_OP_entry_value in the caller, and shows variables of blocks without code in the block around them.
+- `static_probes.py` compares the static probes of Python, the C and C++ libraries, PostgreSQL and Java with `readelf`'s list of their notes, and
+  runs commands that pass those of the first three: the arguments are what gdb reads at the same hits, and what the commands say that they are.
+  Debian's C library has no notes; it is built once more from its source package (`noted_libc.py`).
 - `locations_test.py` tests the judge's own arithmetic.
 
 `judge.listing.sample` and `judge.locations` run always, the whole kernels with `scripts/test --nightly`. What llvm-dwarfdump
