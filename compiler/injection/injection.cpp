@@ -2,6 +2,7 @@
 #include "injection/injection.h"
 
 #include "injection/loader.h"
+#include "injection/process_facts.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -252,7 +253,7 @@ Status Injection::share() {
             return done;
     }
     // The first slot is djstap's: no thread of the program owns it.
-    const djs_thread_owner owner{DJS_NO_THREAD, 0, program_.own_pid()};
+    const djs_thread_owner owner{DJS_NO_THREAD, 0, own_number(program_.pid())};
     if (auto written = program_.write(arena_.owner_page(0),
                                       {reinterpret_cast<const char*>(&owner), sizeof owner});
         !written)

@@ -2,6 +2,7 @@
 #include "injection/loader.h"
 
 #include "arch/instructions.h"
+#include "injection/process_facts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,7 +24,8 @@ template <class T> std::optional<T> read_at(TracedProgram& program, uint64_t add
 
 // Returns where the program has what the loader tells debuggers; 0: nowhere.
 uint64_t rendezvous(TracedProgram& program) {
-    const auto headers = program.auxiliary(AT_PHDR), count = program.auxiliary(AT_PHNUM);
+    const auto headers = auxiliary(program.pid(), AT_PHDR),
+               count = auxiliary(program.pid(), AT_PHNUM);
     uint64_t bias = 0;
     for (uint64_t i = 0; headers && count && i < *count; i++) {
         const auto header = read_at<Elf64_Phdr>(program, *headers + i * sizeof(Elf64_Phdr));

@@ -2,6 +2,7 @@
 // Threads that run while something is placed in their program, or withdrawn from it.
 #include "injection/injection.h"
 
+#include "injection/process_facts.h"
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -90,14 +91,12 @@ Result<bool> Injection::move_threads() {
 }
 
 Status Injection::stop_where_possible() {
-    // djstap executes code of the memory that it shares with the program.
-    if (!program_.runs_as_this_user())
-        return Failure{"the program runs as another user, who could change what djstap executes",
-                       "run djstap as that user, or as root, without --runtime=process, use "
-                       "uprobes"};
-    if (program_.is_confined())
-        return Failure{"a filter of system calls (seccomp) confines the program",
-                       "start it with -c, or as root, without --runtime=process, use uprobes"};
+    if (std::string objection = objection_to(program_.pid()); !objection.empty())
+        return Failure{std::move(objection),
+                       runs_as_this_user(program_.pid())
+                           ? "start it with -c, or as root, without --runtime=process, use uprobes"
+                           : "run djstap as that user, or as root, without --runtime=process, use "
+                             "uprobes"};
     for (int i = 0; i < attempts; i++) {
         if (auto stopped = program_.stop(); !stopped)
             return stopped;
@@ -176,7 +175,7 @@ bool Injection::withdraw() {
     bool is_restored = false;
     for (int i = 0; i < attempts;) {
         if (!program_.stop()) {
-            if (!program_.exists())
+            if (!exists(program_.pid()))
                 return true;
             if (std::chrono::steady_clock::now() > latest)
                 return is_restored;
@@ -186,7 +185,7 @@ bool Injection::withdraw() {
         i++;
         const std::vector<pid_t> threads = program_.threads();
         const auto map = MemoryMap::of(threads.front()); // the process's first thread may be gone
-        if (!map || !restore(*map) || program_.is_confined()) {
+        if (!map || !restore(*map) || is_confined(program_.pid())) {
             program_.resume();
             return true;
         }

@@ -2,6 +2,7 @@
 #include "injection/traced_program.h"
 
 #include "arch/injection.h"
+#include "injection/process_facts.h"
 #include "system/file.h"
 #include "system/process_status.h"
 
@@ -11,11 +12,8 @@
 #include <cstring>
 #include <elf.h>
 #include <filesystem>
-#include <linux/kcmp.h>
-#include <sstream>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,32 +44,6 @@ Status set_mask(pid_t pid, uint64_t mask) {
 // Whether a thread stopped as PTRACE_INTERRUPT asks for, or with all of its process.
 bool is_interruption(int status) {
     return status >> 16 == PTRACE_EVENT_STOP;
-}
-
-// Returns the last number of such a line.
-Result<pid_t> number_in_status(pid_t pid, std::string_view name) {
-    const auto field = field_of_status(pid, name);
-    if (!field)
-        return field.failure();
-    return atoi(field->substr(field->rfind('\t') + 1).c_str()); // npos + 1 is 0
-}
-
-std::string task_folder(pid_t process, pid_t thread) {
-    return "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread);
-}
-
-std::vector<pid_t> threads_of(pid_t process) {
-    std::vector<pid_t> threads;
-    std::error_code error;
-    const std::string folder = "/proc/" + std::to_string(process) + "/task";
-    for (const auto& each : std::filesystem::directory_iterator(folder, error))
-        threads.push_back(atoi(each.path().filename().c_str()));
-    return threads;
-}
-
-bool is_thread_of(pid_t process, pid_t thread) {
-    std::error_code error;
-    return std::filesystem::exists(task_folder(process, thread), error);
 }
 
 constexpr uint64_t all_but_traps = ~(uint64_t{1} << (SIGTRAP - 1));
@@ -178,20 +150,9 @@ void TracedProgram::send_stop() {
         kill(pid_, SIGSTOP);
 }
 
-std::optional<uint64_t> TracedProgram::auxiliary(uint64_t type) const {
-    const auto bytes = read_file("/proc/" + std::to_string(pid_) + "/auxv");
-    Elf64_auxv_t each{};
-    for (size_t at = 0; bytes && at + sizeof each <= bytes->size(); at += sizeof each) {
-        memcpy(&each, bytes->data() + at, sizeof each);
-        if (each.a_type == type)
-            return each.a_un.a_val;
-    }
-    return std::nullopt;
-}
-
 Status TracedProgram::open_memory() {
     const std::string folder = "/proc/" + std::to_string(pid_);
-    const auto entry = auxiliary(AT_ENTRY);
+    const auto entry = auxiliary(pid_, AT_ENTRY);
     if (!entry)
         return failed(folder + "/auxv does not tell the program's entry");
     entry_ = *entry;
@@ -209,29 +170,6 @@ Result<TracedProgram> TracedProgram::of_running(pid_t pid) {
     if (auto process = check_is_process(pid); !process)
         return process.failure();
     return program;
-}
-
-pid_t TracedProgram::own_pid() const {
-    const auto own = number_in_status(pid_, "NSpid");
-    return own ? *own : pid_; // a kernel without namespaces
-}
-
-bool TracedProgram::is_confined() const {
-    const auto mode = field_of_status(pid_, "Seccomp");
-    return !mode || *mode != "0";
-}
-
-bool TracedProgram::runs_as_this_user() const {
-    const std::string user = std::to_string(geteuid());
-    // The real, effective and saved user, and that of files.
-    const auto users = field_of_status(pid_, "Uid");
-    return users && *users == user + "\t" + user + "\t" + user + "\t" + user;
-}
-
-bool TracedProgram::exists() const {
-    const std::vector<pid_t> threads = threads_of(pid_);
-    return std::any_of(threads.begin(), threads.end(),
-                       [this](pid_t thread) { return !has_ended(thread); });
 }
 
 // What was opened stays the memory of the program before. That of a process that ends is gone, too,
@@ -258,15 +196,6 @@ Failure TracedProgram::cannot_stop(pid_t thread) const {
     else
         failure.hint = "only its user can do that, with all of its rights";
     return failure;
-}
-
-// A first thread that has ended stays listed as long as others run.
-bool TracedProgram::has_ended(pid_t thread) const {
-    const auto stat = read_file("/proc/" + std::to_string(thread) + "/stat");
-    if (!stat)
-        return true;
-    const size_t name_end = stat->rfind(") ");
-    return name_end != std::string::npos && stat->find_first_of("ZX", name_end + 2) == name_end + 2;
 }
 
 // Returns false if the thread has ended.
@@ -312,22 +241,6 @@ Result<bool> TracedProgram::stop_threads(const std::vector<pid_t>& processes) {
     return any;
 }
 
-// Adds children that run in the same memory without being threads (CLONE_VM). Returns whether there
-// are any.
-bool TracedProgram::add_sharing_processes(std::vector<pid_t>& processes) const {
-    const size_t before = processes.size();
-    for (size_t i = 0; i < processes.size(); i++)
-        for (const pid_t thread : threads_of(processes[i])) {
-            const auto children = read_file(task_folder(processes[i], thread) + "/children");
-            std::istringstream numbers(children ? *children : std::string());
-            for (pid_t child = 0; numbers >> child;)
-                if (std::find(processes.begin(), processes.end(), child) == processes.end() &&
-                    syscall(SYS_kcmp, child, pid_, KCMP_VM, 0, 0) == 0)
-                    processes.push_back(child);
-        }
-    return processes.size() > before;
-}
-
 Status TracedProgram::stop() {
     if (was_started_ && attached_)
         return Done{};
@@ -340,7 +253,7 @@ Status TracedProgram::stop() {
             return stopped.failure();
         }
         // Threads that run may create others. When none does, no child of vfork() is left.
-        more = *stopped || add_sharing_processes(processes);
+        more = *stopped || add_sharing_processes(pid_, processes);
     }
     auto caller = stopped_.begin();
     while (caller != stopped_.end() && !is_thread_of(pid_, caller->first))

@@ -33,16 +33,9 @@ class TracedProgram {
     ~TracedProgram();
 
     pid_t pid() const { return pid_; }
-    // The number by which the process knows itself, in its own PID namespace.
-    pid_t own_pid() const;
     uint64_t entry() const { return entry_; }
-    // Returns an entry of what the kernel tells the program when it begins (AT_*).
-    std::optional<uint64_t> auxiliary(uint64_t type) const;
-
     bool was_started() const { return was_started_; }
     int memory() const { return memory_.get(); }
-    // Whether any of its threads has not ended.
-    bool exists() const;
     // Whether it executes another program by now.
     bool has_executed() const;
 
@@ -53,10 +46,6 @@ class TracedProgram {
     std::vector<pid_t> threads() const;
     // Lets them go on where they were.
     void resume();
-    // Whether a filter decides which system calls it may execute, and may end it otherwise.
-    bool is_confined() const;
-    // Whether it has no rights of another user than this process's.
-    bool runs_as_this_user() const;
     // Another process lets the program that was started go on.
     void forget() { attached_ = was_started_ = false; }
 
@@ -80,9 +69,7 @@ class TracedProgram {
     void hold(int signal);
     Result<bool> stop_thread(pid_t thread);
     Result<bool> stop_threads(const std::vector<pid_t>& processes);
-    bool add_sharing_processes(std::vector<pid_t>& processes) const;
     void send_stop();
-    bool has_ended(pid_t thread) const;
     Failure cannot_stop(pid_t thread) const;
 
     pid_t pid_ = -1;
