@@ -254,7 +254,9 @@ void Invocation::show_diagnostics() {
         const Diagnostic& each = diagnostics.all()[shown_];
         if (!options.warnings && info(each.kind).severity == Severity::Warning)
             continue;
-        text += options.diagnostics->render(each, sources, render_options);
+        std::string message = options.diagnostics->render(each, sources, render_options);
+        if (told.insert(message).second || !options.fallback)
+            text += message;
     }
     fwrite(text.data(), 1, text.size(), stderr);
 }

@@ -89,10 +89,15 @@ class Invocation {
 
     // Reports a failure that has no place in the script.
     void fail(DiagnosticKind kind, const Failure& failure);
-    // Prints what was reported since the last call to standard error.
+    // The options with which the run begins again; nothing: it does not.
+    std::optional<Options> next;
+
+    // Prints what was reported since the last call to standard error, and was not told before.
     void show_diagnostics();
     // Returns whether the run must end: errors, or warnings with -W.
     bool failed();
+    // The texts of what was printed: a run that begins again does not repeat them.
+    std::set<std::string> told;
 
   private:
     size_t shown_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/listing.h"
 
+#include "driver/fallback.h"
 #include "driver/passes.h"
 #include "driver/script.h"
 
@@ -237,7 +238,9 @@ bool list_points(Invocation& invocation) {
         auto listings = list_probes(
             point,
             {invocation.options.list_variables || invocation.output().lists_mechanisms(),
-             shows_mechanisms(invocation)},
+             shows_mechanisms(invocation),
+             invocation.options.in_process && shows_mechanisms(invocation) &&
+                 can_fall_back(invocation)},
             invocation.images, invocation.diagnostics);
         if (!listings) {
             good = false;

@@ -194,38 +194,45 @@ GuestKernel guest_kernel(const KernelFiles& files) {
     return {files.release, resolved(files.vmlinuz), resolved(files.modules)};
 }
 
+MissingParts missing_parts(const Options& options) {
+    MissingParts missing;
+    Result<KernelFiles> files = find_kernel(options.kernel);
+    if (!files)
+        return {files.failure().message, files.failure().hint};
+    auto add = [&](const std::string& what, const std::string& remedy) {
+        missing.text += (missing.text.empty() ? "" : "; ") + what;
+        if (!remedy.empty())
+            missing.remedies += (missing.remedies.empty() ? "" : "; ") + remedy;
+    };
+    struct utsname name = {};
+    uname(&name);
+    if (files->release != name.release)
+        add("it runs kernel " + std::string(name.release) + ", not " + files->release, "");
+    for (const Fact& fact : kernel_facts(*files))
+        if (fact.needed_to_compile && !fact.present)
+            add(fact.name + ": " + fact.value, fact.remedy);
+    for (const Fact& fact : running_facts(options))
+        if (fact.needed_to_run && !fact.present)
+            add(fact.name + ": " + fact.value, fact.remedy);
+    return missing;
+}
+
 bool check_machine(Invocation& invocation) {
     if (invocation.guest_kernel) {
         if (!*invocation.guest_kernel)
             invocation.fail(DiagnosticKind::GuestUnavailable, invocation.guest_kernel->failure());
         return static_cast<bool>(*invocation.guest_kernel);
     }
-    struct utsname name = {};
-    uname(&name);
-    Result<KernelFiles> files = find_kernel(invocation.options.kernel);
-    if (!files) {
+    if (auto files = find_kernel(invocation.options.kernel); !files) {
         invocation.fail(DiagnosticKind::KernelUnusable, files.failure());
         return false;
     }
-    std::string missing, remedies;
-    auto add = [&](const std::string& what, const std::string& remedy) {
-        missing += (missing.empty() ? "" : "; ") + what;
-        if (!remedy.empty())
-            remedies += (remedies.empty() ? "" : "; ") + remedy;
-    };
-    if (files->release != name.release)
-        add("it runs kernel " + std::string(name.release) + ", not " + files->release, "");
-    for (const Fact& fact : kernel_facts(*files))
-        if (fact.needed_to_compile && !fact.present)
-            add(fact.name + ": " + fact.value, fact.remedy);
-    for (const Fact& fact : running_facts(invocation.options))
-        if (fact.needed_to_run && !fact.present)
-            add(fact.name + ": " + fact.value, fact.remedy);
-    if (missing.empty())
+    const MissingParts missing = missing_parts(invocation.options);
+    if (missing.text.empty())
         return true;
     std::string guest = "--guest runs it in a throw-away virtual machine";
-    invocation.diagnostics.report(DiagnosticKind::MachineLacks, {}, {missing})
-        .hint(remedies.empty() ? guest : guest + "; for this machine: " + remedies);
+    invocation.diagnostics.report(DiagnosticKind::MachineLacks, {}, {missing.text})
+        .hint(missing.remedies.empty() ? guest : guest + "; for this machine: " + missing.remedies);
     return false;
 }
 

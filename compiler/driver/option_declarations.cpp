@@ -197,8 +197,8 @@ void OptionParser::declare_passes() {
     one("--runtime", raw.runtime,
         "run in the kernel, in djstap's process (begin, end and timer probes only), or in the "
         "program of -c or -x (also entries and returns of its functions, by jumps); the last two "
-        "need neither root "
-        "nor kernel files: kernel, user, process")
+        "need neither root nor kernel files, but if a script names a function that cannot be "
+        "patched, process falls back to kernel where that is possible: kernel, user, process")
         ->type_name("WHERE")
         ->group(group);
     one("--diagnostics", raw.diagnostics,

@@ -102,6 +102,12 @@ struct Options {
     std::optional<unsigned> guest_disk_mb; // --guest-disk; 0: none
     bool user_space = false;               // --runtime=user, --runtime=process
     bool in_process = false;               // --runtime=process
+    // A run of --runtime=process that has begun again as a kernel module.
+    struct Fallback {
+        std::vector<std::string> reasons;
+        std::optional<std::string> script; // if it came from standard input
+    };
+    std::optional<Fallback> fallback;
 
     std::vector<OutputRequest> output_requests; // --output, --json; empty: text
     uint32_t event_fields = 0;                  // --event-fields: DJS_EVENT_*

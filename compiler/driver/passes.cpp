@@ -4,6 +4,7 @@
 
 #include "cache/cache.h"
 #include "diagnostics/suggest.h"
+#include "driver/fallback.h"
 #include "driver/kit.h"
 #include "driver/machine.h"
 #include "driver/script.h"
@@ -349,6 +350,12 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
     if (invocation.options.user_space)
         options.hz = DJS_USER_HZ;
     options.in_process = invocation.options.in_process;
+    options.notes_unreached = invocation.options.last_pass == 5 && can_fall_back(invocation);
+    if (options.notes_unreached)
+        if (auto reasons = objections_to_jumps(invocation); !reasons.empty()) {
+            fall_back(invocation, analyzed.source, std::move(reasons));
+            return std::nullopt;
+        }
     if (!invocation.options.mechanism.empty())
         options.forced = mechanism_by_name(invocation.options.mechanism);
     options.max_kprobes = analyzed.settings.limits.MAXKPROBES;
@@ -360,6 +367,10 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
         resolve_probes(analyzed.program, invocation.images, options, invocation.diagnostics);
     if (!plan)
         return std::nullopt;
+    if (!plan->unreached.empty()) {
+        fall_back(invocation, analyzed.source, std::move(plan->unreached));
+        return std::nullopt;
+    }
     auto needed = symbols_for_calls(analyzed.program);
     if (needed)
         needed->merge(symbols_for_tables(analyzed.program, *plan));

@@ -5,6 +5,7 @@
 #include "driver/complete.h"
 #include "driver/enroll_key.h"
 #include "driver/examples.h"
+#include "driver/fallback.h"
 #include "driver/help.h"
 #include "driver/host_kernel.h"
 #include "driver/hosts_run.h"
@@ -16,7 +17,9 @@
 #include "system/stopwatch.h"
 
 #include <cstdio>
+#include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -159,13 +162,22 @@ std::optional<RunnableScript> make_module(Invocation& invocation) {
 }
 
 int run(Options options) {
-    Invocation invocation(std::move(options));
-    std::optional<int> status = carry_out(invocation);
-    const bool printed = invocation.flush_output();
-    invocation.show_diagnostics();
-    if (invocation.options.keep_work_files && !invocation.work.made().empty())
+    auto invocation = std::make_unique<Invocation>(std::move(options));
+    std::optional<int> status = carry_out(*invocation);
+    if (invocation->next) {
+        Options next = std::move(*invocation->next);
+        std::set<std::string> told = std::move(invocation->told);
+        invocation = std::make_unique<Invocation>(std::move(next));
+        invocation->told = std::move(told);
+        tell_of_fallback(*invocation);
+        invocation->show_diagnostics();
+        status = carry_out(*invocation);
+    }
+    const bool printed = invocation->flush_output();
+    invocation->show_diagnostics();
+    if (invocation->options.keep_work_files && !invocation->work.made().empty())
         fprintf(stderr, "djstap: the temporary files were kept in %s\n",
-                invocation.work.made().c_str());
+                invocation->work.made().c_str());
     clean_caches();
     if (!printed)
         tell_unwritten();

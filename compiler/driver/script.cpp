@@ -73,7 +73,9 @@ std::optional<std::vector<uint32_t>> read_scripts(const Options& options, Source
     if (options.expression) {
         ids.push_back(sources.add(options.script_name(), *options.expression));
     } else {
-        Result<std::string> text = read_script(options.script_file);
+        Result<std::string> text = options.fallback && options.fallback->script
+                                       ? *options.fallback->script
+                                       : read_script(options.script_file);
         if (!text) {
             diagnostics.report(DiagnosticKind::CannotReadScript, {}, {text.failure().message})
                 .hint(text.failure().hint);

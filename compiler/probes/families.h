@@ -37,6 +37,8 @@ struct Resolver {
     bool quiet = false;                    // listing: a point that matches nothing is not an error
     const program::Probe* probe = nullptr; // the probe that has these points; null when listing
     std::vector<std::string> counters{};   // of the whole script: perf.….counter("NAME")
+    // Takes what jumps in the process do not reach; null: that is omitted, or an error.
+    class UnreachedFunctions* unreached = nullptr;
 };
 
 // The forms of a family's points, and the function that resolves a point of one of them. An empty

@@ -2,6 +2,7 @@
 #include "probes/in_process.h"
 
 #include "arch/arch.h"
+#include "image/glob.h"
 
 #include <algorithm>
 #include <array>
@@ -20,6 +21,44 @@ bool is_function_of_program(const ast::ProbePoint& point) {
            });
 }
 
+bool UnreachedFunctions::is_named(const ast::ProbePoint& point) {
+    return !point.optional && !point.one_of &&
+           std::none_of(point.components.begin(), point.components.end(),
+                        [](const auto& each) { return has_wildcard(each.string); });
+}
+
+void UnreachedFunctions::note(std::string sentence) {
+    if (std::find(sentences_.begin(), sentences_.end(), sentence) == sentences_.end())
+        sentences_.push_back(std::move(sentence));
+}
+
+void UnreachedFunctions::check(const ast::ProbePoint& point, const Candidate& candidate,
+                               bool keeps_entry) {
+    if (!candidate.image || !is_function_of_program(point) || !is_named(point))
+        return;
+    const std::string file = candidate.image->image().file();
+    const CodeFile code{ImageKind::Program, file};
+    const bool is_return = candidate.site.mechanism == Mechanism::ReturnJumps;
+    std::string reason = verdicts_.objection(candidate.site, code);
+    if (is_return && keeps_entry && reason.empty()) {
+        Site entry;
+        entry.mechanism = Mechanism::Djprobe;
+        entry.address = candidate.site.address;
+        reason = verdicts_.objection(entry, code);
+        if (!reason.empty())
+            reason = "its entry, of which the handler keeps something: " + reason;
+    }
+    if (!reason.empty())
+        note((is_return ? "the return of '" : "'") + candidate.site.function + "' of '" + file +
+             "' cannot be patched: " + reason);
+}
+
+std::string_view objection_to_jump(const Candidate& candidate) {
+    if (candidate.image && is_go(candidate.image->image()))
+        return "the program is written in Go, whose stacks are too small for handlers";
+    return candidate.scope != 0 ? "it is an inline instance of a function" : "";
+}
+
 bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
                        std::vector<Candidate>& candidates) {
     if (!resolver.options.in_process)
@@ -30,12 +69,16 @@ bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
     const auto go = std::find_if(candidates.begin(), candidates.end(), [](const Candidate& each) {
         return each.image && is_go(each.image->image());
     });
+    const bool notes = resolver.unreached && !point.optional && !point.one_of;
     if (go != candidates.end()) {
-        resolver.diagnostics
-            .report(DiagnosticKind::CannotProbe, argument.argument_range,
-                    {argument.string, "the program is written in Go, whose stacks are too small "
-                                      "for handlers"})
-            .hint("without --runtime=process, as root, uprobes reach it");
+        const std::string reason(objection_to_jump(*go));
+        if (notes)
+            resolver.unreached->note("\"" + argument.string + "\": " + reason);
+        else
+            resolver.diagnostics
+                .report(DiagnosticKind::CannotProbe, argument.argument_range,
+                        {argument.string, reason})
+                .hint("without --runtime=process, as root, uprobes reach it");
         return false;
     }
     const size_t found = candidates.size();
@@ -54,6 +97,10 @@ bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
     const std::string what =
         std::to_string(inlined) +
         (inlined == 1 ? " inline instance of a function" : " inline instances of functions");
+    if (notes && (candidates.empty() || UnreachedFunctions::is_named(point))) {
+        resolver.unreached->note("\"" + argument.string + "\": " + what + " cannot be patched");
+        return !candidates.empty();
+    }
     const char* hint = "without --runtime=process, as root, uprobes reach them";
     if (candidates.empty())
         resolver.diagnostics
@@ -70,6 +117,10 @@ bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
     return !candidates.empty();
 }
 
+namespace {
+
+// Returns a value in a register that a jump at a function's entry does not pass on to handlers;
+// null if there is none.
 const program::Expression* value_in_other_register(const AccessMap& accesses) {
     auto is_other = [](const Access& access) {
         if (access.base == Access::Base::Register)
@@ -87,6 +138,25 @@ const program::Expression* value_in_other_register(const AccessMap& accesses) {
             std::any_of(access.parts.begin(), access.parts.end(), is_other))
             return node;
     return nullptr;
+}
+
+} // namespace
+
+bool check_registers(const AccessMap& accesses, const ast::ProbePoint& point, Resolver& resolver) {
+    const program::Expression* other =
+        resolver.options.in_process ? value_in_other_register(accesses) : nullptr;
+    if (!other)
+        return true;
+    constexpr const char* reason = "it is in a register that passes no argument";
+    const std::string text(resolver.diagnostics.sources().text(other->range));
+    if (resolver.unreached && !point.optional && !point.one_of) {
+        resolver.unreached->note("'" + text + "' is not available to a jump: " + reason);
+        return true;
+    }
+    resolver.diagnostics
+        .report(DiagnosticKind::TargetNotAvailable, other->range, {text, "this probe", reason})
+        .hint("without --runtime=process, as root, uprobes read it");
+    return false;
 }
 
 } // namespace djstap

@@ -83,10 +83,10 @@ bool is_planted(const std::optional<Place>& place) {
 } // namespace
 
 std::string JumpVerdicts::of(const Site& site, const CodeFile& in) {
-    if (in.kind == ImageKind::Program)
-        return site.mechanism == Mechanism::Djprobe       ? at_entry(site, in)
-               : site.mechanism == Mechanism::ReturnJumps ? at_returns(site, in)
-                                                          : std::string();
+    if (in.kind == ImageKind::Program) {
+        const std::string reason = objection(site, in);
+        return reason.empty() ? reason : "not probed: " + reason;
+    }
     if (!mechanism_can(site.mechanism, DJS_IS_KPROBE) || site.mechanism == Mechanism::KprobeFtrace)
         return {};
     const State& known = state(in);
@@ -100,24 +100,26 @@ std::string JumpVerdicts::of(const Site& site, const CodeFile& in) {
     return place->by_kernel ? "a jump is safe here" : "no jump: the kernel's own rule refuses it";
 }
 
+std::string JumpVerdicts::objection(const Site& site, const CodeFile& in) {
+    return site.mechanism == Mechanism::Djprobe       ? at_entry(site, in)
+           : site.mechanism == Mechanism::ReturnJumps ? at_returns(site, in)
+                                                      : std::string();
+}
+
 std::string JumpVerdicts::at_entry(const Site& site, const CodeFile& in) {
     const State& known = state(in);
     if (!known.analysis)
-        return "not probed: " + known.failure;
+        return known.failure;
     const std::optional<Place> place = known.analysis->entry(site.address);
     if (!place)
-        return "not probed: no instruction of a function is known there";
-    return place->safe() ? std::string()
-                         : "not probed: " + std::string(regions::reason_text(place->reason));
+        return "no instruction of a function is known there";
+    return place->safe() ? std::string() : std::string(regions::reason_text(place->reason));
 }
 
 std::string JumpVerdicts::at_returns(const Site& site, const CodeFile& in) {
     const State& known = state(in);
-    if (!known.analysis)
-        return "not probed: " + known.failure;
-    const regions::Exits exits = known.analysis->exits(site.address);
-    const std::string_view objection = exits.objection();
-    return objection.empty() ? std::string() : "not probed: " + std::string(objection);
+    return known.analysis ? std::string(known.analysis->exits(site.address).objection())
+                          : known.failure;
 }
 
 std::string JumpVerdicts::refusal(const Site& site, const CodeFile& in) {

@@ -26,8 +26,10 @@ class JumpVerdicts {
     ~JumpVerdicts();
 
     // Returns "a jump is safe here" or why there is none, for listings; "" if the site has no
-    // kprobe. For jumps in a process: why they cannot be planted; "" if they can.
+    // kprobe. For jumps in a process: "not probed: " and why; "" if they can be planted.
     std::string of(const Site& site, const CodeFile& in);
+    // Returns why the jumps of a site in a process cannot be planted; "" if they can.
+    std::string objection(const Site& site, const CodeFile& in);
     // Returns why a jump must not be forced; "" if it may, or if the kernel will plant none.
     std::string refusal(const Site& site, const CodeFile& in);
     // Returns the bytes that the jump would replace, as they must be in the running kernel for the

@@ -7,6 +7,7 @@
 #include "probes/target_values.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace djstap {
@@ -30,6 +31,27 @@ CodeFile code_file(const ImageView* view) {
     return {view->image().kind(), view->image().file()};
 }
 
+// Takes what jumps in the process do not reach away from the other candidates.
+std::vector<Candidate> take_unreached(std::vector<Candidate>& candidates) {
+    const auto first =
+        std::stable_partition(candidates.begin(), candidates.end(), [](const Candidate& each) {
+            return objection_to_jump(each).empty();
+        });
+    std::vector<Candidate> unreached;
+    std::move(first, candidates.end(), std::back_inserter(unreached));
+    candidates.erase(first, candidates.end());
+    for (Candidate& each : unreached)
+        each.site.reason = "no jump: " + std::string(objection_to_jump(each));
+    return unreached;
+}
+
+// What the listing tells of a function that a script names if the kernel can be asked for uprobes.
+void fall_back(ProbeListing& listing, const std::string& objection) {
+    listing.mechanism =
+        listing.mechanism == Mechanism::ReturnJumps ? Mechanism::Uretprobe : Mechanism::Uprobe;
+    listing.reason = "no jump: " + objection;
+}
+
 bool Listing::family(const ast::ProbePoint& point, bool quiet) {
     ProbeOptions options;
     options.in_process = images.programs_alone();
@@ -37,9 +59,15 @@ bool Listing::family(const ast::ProbePoint& point, bool quiet) {
     Resolver resolver{images, options, diagnostics, wanted.variables, quiet};
     const ProbeForms* forms = find_forms(point, resolver);
     std::vector<Candidate> candidates;
-    if (!forms || !forms->resolve(point, resolver, candidates) ||
+    if (!forms || !forms->resolve(point, resolver, candidates))
+        return false;
+    std::vector<Candidate> unreached;
+    if (options.in_process && wanted.uprobes && is_function_of_program(point))
+        unreached = take_unreached(candidates);
+    if ((unreached.empty() || !candidates.empty()) &&
         !settle_in_process(point, resolver, candidates))
         return false;
+    std::move(unreached.begin(), unreached.end(), std::back_inserter(candidates));
     if (forms->traits & PointIsNeverHit)
         out.push_back({ast::to_string(point), {}, Mechanism::None, "", ""});
     auto types_of = [&](const Candidate& candidate) -> const DebugInfo* {
@@ -54,11 +82,17 @@ bool Listing::family(const ast::ProbePoint& point, bool quiet) {
         ProbeListing& listing = out.emplace_back();
         if (const DebugInfo* info = wanted.variables ? types_of(candidate) : nullptr)
             listing.variables = describe_variables(make_scope(info, candidate));
-        if (wanted.jumps)
-            listing.jump = jumps.of(candidate.site, code_file(candidate.image));
+        const CodeFile code = code_file(candidate.image);
+        std::string objection;
+        if (wanted.jumps && wanted.uprobes && code.kind == ImageKind::Program)
+            objection = jumps.objection(candidate.site, code);
+        else if (wanted.jumps)
+            listing.jump = jumps.of(candidate.site, code);
         listing.point = std::move(candidate.site.point);
         listing.mechanism = candidate.site.mechanism;
         listing.reason = std::move(candidate.site.reason);
+        if (!objection.empty())
+            fall_back(listing, objection);
         candidate = Candidate(); // a pattern may match very many
     }
     return true;

@@ -204,6 +204,9 @@ struct ProbePlan {
     AccessMap function_accesses; // TargetValue (@cast) nodes inside script functions
     DefinedMap function_defined;
     std::vector<std::unique_ptr<FunctionInfo>> functions;
+    // What the script names in programs and jumps in the process do not reach, but uprobes do: a
+    // sentence for each, with the reason.
+    std::vector<std::string> unreached;
     // Returns whether the image may be loaded and unloaded while the script runs.
     bool is_in_module(const Site& site) const {
         return site.image != no_index && images[site.image].kind == ImageKind::Module;

@@ -23,6 +23,9 @@ struct ProbeOptions {
     // Functions of programs are probed at their entries, by jumps in the process itself
     // (--runtime=process); nothing else can be probed there.
     bool in_process = false;
+    // With in_process: notes in ProbePlan::unreached what is named and cannot be patched, instead
+    // of omitting or refusing it.
+    bool notes_unreached = false;
     bool jumps = false; // tell of each kprobe whether the kernel could make it a jump (Site::jump)
 };
 
@@ -41,6 +44,9 @@ struct ProbeListing {
 struct ListingOptions {
     bool variables = false;
     bool jumps = false;
+    // With programs alone: what jumps do not reach is listed with the uprobe that would be there if
+    // a script named it.
+    bool uprobes = false;
 };
 // Returns what a probe point (wildcards allowed) matches, sorted, without duplicates.
 std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point,

@@ -43,11 +43,14 @@ class ProbeResolver {
     ProbeResolver(const program::Program& program, Images& images, const ProbeOptions& options,
                   Diagnostics& diagnostics)
         : program_(program), resolver_{images, options, diagnostics}, diagnostics_(diagnostics),
+          unreached_(images, plan_.unreached),
           reads_arguments_(std::any_of(program.functions.begin(), program.functions.end(),
                                        [](const auto& function) { return function->arguments; })) {}
 
     std::optional<ProbePlan> run() {
         size_t errors = diagnostics_.error_count();
+        if (resolver_.options.notes_unreached)
+            resolver_.unreached = &unreached_;
         resolver_.counters = perf_counters(program_, diagnostics_);
         for (program::Probe* probe : in_order_of_points())
             resolve_probe(*probe);
@@ -165,6 +168,8 @@ class ProbeResolver {
                 candidate.site.name = aliased ? written : candidate.site.point;
                 candidate.site.written = written;
                 const bool is_inlined = candidate.scope != 0;
+                if (resolver_.unreached)
+                    unreached_.check(point, candidate, !probe.entry_values.empty());
                 const bool here = place(probe, candidate, i, is_inlined ? &missing : nullptr);
                 placed |= here;
                 left_out += is_inlined && !here;
@@ -274,7 +279,8 @@ class ProbeResolver {
                 report(diagnostics_, error);
         if (!body.errors().empty())
             return false;
-        if (variant.kind != HandlerKind::Return && !check_registers(variant.accesses))
+        if (variant.kind != HandlerKind::Return &&
+            !check_registers(variant.accesses, *probe.points[point], resolver_))
             return false;
         const uint32_t here = candidate.image ? image_number(candidate.image->image()) : no_index;
         if (!check_programs(variant.accesses, here))
@@ -356,18 +362,6 @@ class ProbeResolver {
         };
         made = std::move(foreign);
         return own;
-    }
-
-    bool check_registers(const AccessMap& accesses) {
-        const program::Expression* other =
-            resolver_.options.in_process ? value_in_other_register(accesses) : nullptr;
-        if (other)
-            diagnostics_
-                .report(DiagnosticKind::TargetNotAvailable, other->range,
-                        {std::string(diagnostics_.sources().text(other->range)), "this probe",
-                         "it is in a register that passes no argument"})
-                .hint("without --runtime=process, as root, uprobes read it");
-        return !other;
     }
 
     // The address of a program's variable is known where a process is in the program. `here`: the
@@ -469,6 +463,7 @@ class ProbeResolver {
     Resolver resolver_;
     Diagnostics& diagnostics_;
     ProbePlan plan_;
+    UnreachedFunctions unreached_;
     struct Foreign {
         Candidate candidate;
         VariableScope scope;
