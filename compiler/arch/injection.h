@@ -68,6 +68,15 @@ uint64_t interrupted_stack_pointer(std::span<const uint64_t> stack, size_t word)
 std::string_view stop_instruction();
 std::string_view kernel_call_instruction();
 
+// The code of a system call that a tracer has a thread execute, and of the way back: behind the
+// call, the thread goes on as it was, without its tracer.
+std::string_view visit_code();
+// What that code needs on the thread's stack.
+struct WayBack {
+    uint64_t stack_pointer = 0;
+    std::string words; // from there on
+};
+
 // The registers of a thread that a tracer has stopped.
 class StoppedRegisters {
   public:
@@ -76,6 +85,10 @@ class StoppedRegisters {
     Status store(pid_t thread) const;
     uint64_t instruction_pointer() const;
     void set_instruction_pointer(uint64_t address);
+    // Returns the way back to where the thread is, with this mask of signals. A system call that
+    // was interrupted is repeated.
+    WayBack way_back(uint64_t blocked) const;
+    void set_stack_pointer(uint64_t address);
     // For a system call, and what it returned.
     void set_call(long number, const std::array<uint64_t, 6>& arguments);
     int64_t result() const;

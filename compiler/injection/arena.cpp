@@ -5,8 +5,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace djstap::injection {
@@ -105,6 +107,20 @@ std::optional<Arena::Part> Arena::take_code(uint64_t bytes) {
     const Part part{base_ + used_, bytes};
     used_ += bytes;
     return part;
+}
+
+bool Arena::is_mapped_by(const Mapping& mapping) const {
+    struct stat here{};
+    return is_mapped_at(mapping) && fstat(file_.get(), &here) == 0 &&
+           mapping.file.inode == here.st_ino;
+}
+
+bool Arena::is_open(pid_t process, int descriptor) const {
+    struct stat there{}, here{};
+    const std::string opened =
+        "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
+    return stat(opened.c_str(), &there) == 0 && fstat(file_.get(), &here) == 0 &&
+           there.st_dev == here.st_dev && there.st_ino == here.st_ino;
 }
 
 } // namespace djstap::injection

@@ -23,6 +23,11 @@ class Arena {
         return mapping.path.starts_with("/memfd:djstap");
     }
 
+    // Whether it is this one.
+    bool is_mapped_by(const Mapping& mapping) const;
+    // Whether a process has it open by this descriptor.
+    bool is_open(pid_t process, int descriptor) const;
+
     int file() const { return file_.get(); }
     // Maps it in this process where neither this one nor the program has anything, within the reach
     // of jumps to and from `code`.

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -215,11 +214,7 @@ Result<uint64_t> Injection::open_arena() {
     if (!file)
         return cannot_open(file.failure().message);
     // In another container, the same path may name a file of somebody else.
-    struct stat there{}, here{};
-    const std::string opened =
-        "/proc/" + std::to_string(program_.pid()) + "/fd/" + std::to_string(*file);
-    if (stat(opened.c_str(), &there) != 0 || fstat(arena_.file(), &here) != 0 ||
-        there.st_dev != here.st_dev || there.st_ino != here.st_ino) {
+    if (!arena_.is_open(program_.pid(), static_cast<int>(*file))) {
         (void)program_.call(SYS_close, {*file});
         return cannot_open("it finds another file");
     }
@@ -305,6 +300,8 @@ Status Injection::place() {
             return shared;
     if (auto set = program_.set_slot_base(DJS_NO_SLOT); !set)
         return set;
+    if (auto moved = move_threads(); !moved)
+        return moved;
     return patch();
 }
 

@@ -81,9 +81,11 @@ class Injection {
     Status patch();
     // Of a program that runs: running.cpp.
     Status stop_where_possible();
-    Result<bool> move_threads();
+    Result<bool> plan_moves();
+    Status move_threads();
     bool restore(const MemoryMap& map);
     bool is_used_by(pid_t thread, const MemoryMap& map);
+    void close_arena();
     void unmap();
     std::vector<uint64_t> stack_of(const arch::StoppedRegisters& registers, const MemoryMap& map);
     Status call(const char* what, long number, const std::array<uint64_t, 6>& arguments);
@@ -107,6 +109,8 @@ class Injection {
     std::optional<size_t> loader_image_; // the place of the dynamic loader, if it is watched
     std::optional<size_t> pending_;      // the file for whose stubs the program maps memory
     std::vector<size_t> given_up_;       // files
+    // Threads that are where jumps are to be, and where they go on.
+    std::vector<std::pair<pid_t, uint64_t>> moves_;
 };
 
 } // namespace djstap::injection

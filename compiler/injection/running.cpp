@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <thread>
@@ -59,7 +61,7 @@ std::vector<uint64_t> Injection::stack_of(const arch::StoppedRegisters& register
 
 // A thread that is about to execute an instruction that a jump replaces continues with its copy.
 // Returns false if a signal's handler has interrupted one there: it returns to the old place.
-Result<bool> Injection::move_threads() {
+Result<bool> Injection::plan_moves() {
     std::unordered_map<uint64_t, uint64_t> copies;
     for (const auto& [at, stubs] : stubs_)
         for (const Relocation& each : stubs.relocations)
@@ -67,7 +69,7 @@ Result<bool> Injection::move_threads() {
     const auto map = MemoryMap::of(program_.threads().front());
     if (!map)
         return map.failure();
-    std::vector<std::pair<pid_t, arch::StoppedRegisters>> moved;
+    moves_.clear();
     for (const pid_t thread : program_.threads()) {
         auto registers = arch::StoppedRegisters::of(thread);
         if (!registers)
@@ -81,13 +83,22 @@ Result<bool> Injection::move_threads() {
         const auto copy = copies.find(at - call);
         if (copy == copies.end())
             continue;
-        registers->set_instruction_pointer(copy->second + call);
-        moved.emplace_back(thread, *registers);
+        moves_.emplace_back(thread, copy->second + call);
     }
-    for (const auto& [thread, registers] : moved)
-        if (auto stored = registers.store(thread); !stored)
-            return stored.failure();
     return true;
+}
+
+// When the copies are mapped: if this process is killed, the threads go on there.
+Status Injection::move_threads() {
+    for (const auto& [thread, to] : moves_) {
+        auto registers = arch::StoppedRegisters::of(thread);
+        if (!registers)
+            return registers.failure();
+        registers->set_instruction_pointer(to);
+        if (auto stored = registers->store(thread); !stored)
+            return stored;
+    }
+    return Done{};
 }
 
 Status Injection::stop_where_possible() {
@@ -104,7 +115,7 @@ Status Injection::stop_where_possible() {
             program_.resume();
             return followed;
         }
-        auto moved = move_threads();
+        auto moved = plan_moves();
         if (!moved) {
             program_.resume();
             return moved.failure();
@@ -122,7 +133,7 @@ Status Injection::stop_where_possible() {
 bool Injection::restore(const MemoryMap& map) {
     const uint64_t base = arena_.whole().begin;
     if (std::none_of(map.all().begin(), map.all().end(), [&](const Mapping& each) {
-            return each.range.begin == base && Arena::is_mapped_at(each);
+            return each.range.begin == base && arena_.is_mapped_by(each);
         }))
         return false;
     adopt_placements();
@@ -161,6 +172,19 @@ bool Injection::is_used_by(pid_t thread, const MemoryMap& map) {
     return false;
 }
 
+// Whoever was to map it may have been killed before it could close it.
+void Injection::close_arena() {
+    if (is_confined(program_.pid()))
+        return;
+    std::error_code error;
+    const std::string folder = "/proc/" + std::to_string(program_.pid()) + "/fd";
+    for (const auto& each : std::filesystem::directory_iterator(folder, error)) {
+        const int descriptor = atoi(each.path().filename().c_str());
+        if (arena_.is_open(program_.pid(), descriptor))
+            (void)program_.call(SYS_close, {static_cast<uint64_t>(descriptor)});
+    }
+}
+
 void Injection::unmap() {
     (void)program_.set_slot_base(0);
     const Arena::Part whole = arena_.whole();
@@ -184,6 +208,7 @@ bool Injection::withdraw() {
         }
         i++;
         const std::vector<pid_t> threads = program_.threads();
+        close_arena();
         const auto map = MemoryMap::of(threads.front()); // the process's first thread may be gone
         if (!map || !restore(*map) || is_confined(program_.pid())) {
             program_.resume();

@@ -107,10 +107,14 @@ Status release(Injection& injection, int shared, bool was_started, std::optional
     if (!started)
         return started.failure();
     keeper.emplace(std::move(*started));
-    if (auto begun = keeper->begun(); !begun)
+    if (auto begun = keeper->begun(); !begun) {
+        // It has withdrawn what it had placed, unless it was killed.
+        if (!keeper->end() && !was_started)
+            injection.withdraw();
         return Failure{begun.failure().message +
                            (begun.failure().hint.empty() ? "" : " (" + begun.failure().hint + ")"),
                        ""};
+    }
     if (!was_started)
         return Done{};
     // Yama allows only a process's ancestors to trace it; without it, this is an error.

@@ -3,6 +3,7 @@
 
 #include "arch/injection.h"
 #include "injection/process_facts.h"
+#include "injection/tracing.h"
 #include "system/file.h"
 #include "system/process_status.h"
 
@@ -18,37 +19,6 @@
 #include <unistd.h>
 
 namespace djstap::injection {
-
-namespace {
-
-Failure failed(const std::string& what) {
-    return {what + ": " + std::strerror(errno), ""};
-}
-
-// Waits for the thread, also if a signal arrives here.
-int wait_for(pid_t pid) {
-    int status = 0;
-    while (waitpid(pid, &status, __WALL) < 0)
-        if (errno != EINTR)
-            return 0;
-    return status;
-}
-
-// Of the kernel, whose sets have 64 signals.
-Status set_mask(pid_t pid, uint64_t mask) {
-    if (ptrace(PTRACE_SETSIGMASK, pid, sizeof mask, &mask) != 0)
-        return failed("the command's signals cannot be blocked");
-    return Done{};
-}
-
-// Whether a thread stopped as PTRACE_INTERRUPT asks for, or with all of its process.
-bool is_interruption(int status) {
-    return status >> 16 == PTRACE_EVENT_STOP;
-}
-
-constexpr uint64_t all_but_traps = ~(uint64_t{1} << (SIGTRAP - 1));
-
-} // namespace
 
 ProcessOptions TracedProgram::options(int inherited) {
     ProcessOptions options;
@@ -89,7 +59,8 @@ Result<TracedProgram> TracedProgram::run_to_entry(Command& command) {
     if (auto stopped = program.wait_for_stop(SIGTRAP); !stopped)
         return stopped.failure();
     // Until the program is whole again, it must not run without its tracer.
-    if (ptrace(PTRACE_SETOPTIONS, program.pid_, nullptr, PTRACE_O_EXITKILL) != 0)
+    if (ptrace(PTRACE_SETOPTIONS, program.pid_, nullptr,
+               PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD) != 0)
         return failed("the command cannot be traced");
     if (auto unblocked = set_mask(program.pid_, 0); !unblocked)
         return unblocked.failure();
@@ -117,33 +88,6 @@ Status TracedProgram::wait_for_stop(int wanted) {
     }
 }
 
-// Keeps the signal of the caller's stop with its details: the stops of further steps take the place
-// of this one.
-void TracedProgram::hold(int signal) {
-    held_ = signal;
-    held_details_.emplace();
-    if (signal == 0 || ptrace(PTRACE_GETSIGINFO, caller_, nullptr, &*held_details_) != 0)
-        held_details_.reset();
-}
-
-// Signals are blocked, but SIGSTOP cannot be: the program gets it when it goes on, beside a signal
-// that is held already. Nor is a fault of the program's own blocked that was on its way.
-Status TracedProgram::wait_for_step() {
-    for (;;) {
-        const int status = wait_for(caller_);
-        if (!WIFSTOPPED(status))
-            return ended_early(status);
-        if (WSTOPSIG(status) == SIGTRAP && !is_interruption(status))
-            return Done{};
-        if (!is_interruption(status) && WSTOPSIG(status) == SIGSTOP && held_ != 0)
-            is_to_stop_ = true;
-        else if (!is_interruption(status))
-            hold(WSTOPSIG(status));
-        if (ptrace(PTRACE_SINGLESTEP, caller_, nullptr, nullptr) != 0)
-            return failed("the program cannot be stepped");
-    }
-}
-
 // A thread gets one signal when it is let go; this one stops all of them, whoever gets it.
 void TracedProgram::send_stop() {
     if (std::exchange(is_to_stop_, false))
@@ -159,6 +103,10 @@ Status TracedProgram::open_memory() {
     memory_ = FileDescriptor(open((folder + "/mem").c_str(), O_RDWR | O_CLOEXEC));
     if (!memory_)
         return failed(folder + "/mem");
+    auto code = read(entry_, arch::visit_code().size());
+    if (!code)
+        return code.failure();
+    entry_code_ = std::move(*code);
     return Done{};
 }
 
@@ -200,7 +148,7 @@ Failure TracedProgram::cannot_stop(pid_t thread) const {
 
 // Returns false if the thread has ended.
 Result<bool> TracedProgram::stop_thread(pid_t thread) {
-    if (ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0) {
+    if (ptrace(PTRACE_SEIZE, thread, nullptr, PTRACE_O_TRACESYSGOOD) != 0) {
         const int error = errno;
         if (error == ESRCH || has_ended(thread))
             return false;
@@ -241,37 +189,37 @@ Result<bool> TracedProgram::stop_threads(const std::vector<pid_t>& processes) {
     return any;
 }
 
+Status TracedProgram::stop_all() {
+    std::vector<pid_t> processes = {pid_};
+    for (bool more = true; more;) {
+        auto stopped = stop_threads(processes);
+        if (!stopped)
+            return stopped.failure();
+        // Threads that run may create others. When none does, no child of vfork() is left.
+        more = *stopped || add_sharing_processes(pid_, processes);
+    }
+    return choose_caller();
+}
+
 Status TracedProgram::stop() {
     if (was_started_ && attached_)
         return Done{};
     was_started_ = false;
-    std::vector<pid_t> processes = {pid_};
-    for (bool more = true; more;) {
-        auto stopped = stop_threads(processes);
-        if (!stopped) {
+    constexpr int attempts = 1000;
+    for (int i = 0; i < attempts; i++) {
+        if (auto stopped = stop_all(); !stopped) {
             resume();
-            return stopped.failure();
+            return stopped;
         }
-        // Threads that run may create others. When none does, no child of vfork() is left.
-        more = *stopped || add_sharing_processes(pid_, processes);
-    }
-    auto caller = stopped_.begin();
-    while (caller != stopped_.end() && !is_thread_of(pid_, caller->first))
-        ++caller;
-    if (caller == stopped_.end()) {
+        if (!is_visiting()) {
+            attached_ = true;
+            mend_entry();
+            return Done{};
+        }
         resume();
-        return Failure{"there is no process " + std::to_string(pid_), ""};
+        usleep(1000);
     }
-    caller_ = caller->first;
-    hold(caller->second);
-    if (ptrace(PTRACE_GETSIGMASK, caller_, sizeof blocked_, &blocked_) != 0 ||
-        !set_mask(caller_, all_but_traps)) {
-        const Failure failure = failed("the program's signals cannot be blocked");
-        resume();
-        return failure;
-    }
-    attached_ = true;
-    return Done{};
+    return Failure{"a thread does not end a system call for another tracer", ""};
 }
 
 std::vector<pid_t> TracedProgram::threads() const {
@@ -284,8 +232,6 @@ std::vector<pid_t> TracedProgram::threads() const {
 }
 
 void TracedProgram::resume() {
-    if (attached_)
-        (void)set_mask(caller_, blocked_);
     if (attached_ && held_details_ && held_details_->si_signo == held_)
         ptrace(PTRACE_SETSIGINFO, caller_, nullptr, &*held_details_);
     held_details_.reset();
@@ -301,10 +247,6 @@ Status TracedProgram::stop_at_entry() {
     if (auto opened = open_memory(); !opened)
         return opened;
     const std::string_view stop = arch::stop_instruction();
-    auto code = read(entry_, std::max(stop.size(), arch::kernel_call_instruction().size()));
-    if (!code)
-        return code.failure();
-    entry_code_ = std::move(*code);
     if (auto written = write(entry_, stop); !written)
         return written;
     if (ptrace(PTRACE_CONT, pid_, nullptr, nullptr) != 0)
@@ -344,51 +286,6 @@ Result<std::string> TracedProgram::read(uint64_t address, size_t size) {
         static_cast<ssize_t>(size))
         return failed("the program's memory cannot be read");
     return bytes;
-}
-
-// The instruction is planted at the entry, where nothing else runs meanwhile.
-Result<uint64_t> TracedProgram::call(long number, const std::array<uint64_t, 6>& arguments) {
-    const auto before = arch::StoppedRegisters::of(caller_);
-    if (!before)
-        return before.failure();
-    const std::string_view instruction = arch::kernel_call_instruction();
-    auto code = read(entry_, instruction.size());
-    if (!code)
-        return code.failure();
-    if (auto written = write(entry_, instruction); !written)
-        return written.failure();
-    arch::StoppedRegisters registers = *before;
-    registers.set_instruction_pointer(entry_);
-    registers.set_call(number, arguments);
-    if (auto stored = registers.store(caller_); !stored)
-        return stored.failure();
-    if (ptrace(PTRACE_SINGLESTEP, caller_, nullptr, nullptr) != 0)
-        return failed("the program cannot be stepped");
-    if (auto stopped = wait_for_step(); !stopped)
-        return stopped.failure();
-    auto after = arch::StoppedRegisters::of(caller_);
-    if (!after)
-        return after.failure();
-    if (auto stored = before->store(caller_); !stored)
-        return stored.failure();
-    if (auto written = write(entry_, *code); !written)
-        return written.failure();
-    constexpr int64_t most_errors = 4095;
-    if (after->result() < 0 && after->result() >= -most_errors)
-        return Failure{std::strerror(static_cast<int>(-after->result())), ""};
-    return static_cast<uint64_t>(after->result());
-}
-
-Status TracedProgram::set_slot_base(uint64_t distance) {
-    for (const pid_t thread : threads()) {
-        auto registers = arch::StoppedRegisters::of(thread);
-        if (!registers)
-            return registers.failure();
-        registers->set_slot_base(distance);
-        if (auto stored = registers->store(thread); !stored)
-            return stored;
-    }
-    return Done{};
 }
 
 Status TracedProgram::detach() {

@@ -49,7 +49,8 @@ class TracedProgram {
     // Another process lets the program that was started go on.
     void forget() { attached_ = was_started_ = false; }
 
-    // Executes a system call in the program. Fails with errno's text.
+    // Executes a system call in the program. Fails with errno's text. If this process is killed
+    // meanwhile, the program goes on as if there had been the call alone.
     Result<uint64_t> call(long number, const std::array<uint64_t, 6>& arguments);
     // Memory, whatever its protection.
     Status write(uint64_t address, std::string_view bytes);
@@ -65,8 +66,14 @@ class TracedProgram {
     Status stop_at_entry();
     Failure ended_early(int status);
     Status wait_for_stop(int wanted);
-    Status wait_for_step();
+    enum class Stop : uint8_t { Call, Interruption };
+    Status run_to(Stop wanted);
+    Status execute_call();
     void hold(int signal);
+    Status stop_all();
+    Status choose_caller();
+    bool is_visiting() const;
+    void mend_entry();
     Result<bool> stop_thread(pid_t thread);
     Result<bool> stop_threads(const std::vector<pid_t>& processes);
     void send_stop();

@@ -43,6 +43,10 @@ std::string_view kernel_call_instruction() {
     return {};
 }
 
+std::string_view visit_code() {
+    return {};
+}
+
 Result<StoppedRegisters> StoppedRegisters::of(pid_t) {
     return StoppedRegisters();
 }
@@ -64,6 +68,12 @@ uint64_t StoppedRegisters::instruction_pointer() const {
 }
 
 void StoppedRegisters::set_instruction_pointer(uint64_t) {}
+
+WayBack StoppedRegisters::way_back(uint64_t) const {
+    return {};
+}
+
+void StoppedRegisters::set_stack_pointer(uint64_t) {}
 
 void StoppedRegisters::set_call(long, const std::array<uint64_t, 6>&) {}
 

@@ -14,6 +14,8 @@
 // - sharing: a child that runs in the same memory calls sum(), too
 // - forking: its children call sum(), one after the other, while it does
 // - stacked: SIGUSR1's handler is interrupted by SIGUSR2's, which waits on a stack of its own
+// - careful: its first thread looks after its signals, its system calls and a number in a vector
+//   register
 // - crowd: 100 threads call sum() in turns; none calls it again before all others have
 #define _GNU_SOURCE // clone
 #include <pthread.h>
@@ -57,6 +59,22 @@ __attribute__((noinline, noclone)) static void doze(void) {
     char gap[4096];
     __asm__ volatile("" : : "r"(gap) : "memory");
     usleep(20000);
+}
+
+// Whoever stops the thread here may leave nothing behind.
+static void take_care(void) {
+    sigset_t blocked;
+    double number = (double)sink + 0.5;
+    __asm__ volatile("" : "+x"(number));
+    if (pthread_sigmask(SIG_SETMASK, NULL, &blocked) || sigismember(&blocked, SIGALRM) ||
+        sigismember(&blocked, SIGTERM))
+        wrong = true;
+    if (usleep(300))
+        wrong = true;
+    for (volatile int i = 0; i < 1000; i++)
+        __asm__ volatile("" : "+x"(number));
+    if (number != (double)sink + 0.5)
+        wrong = true;
 }
 
 static void turn(bool faults) {
@@ -238,8 +256,12 @@ int main(int argc, char** argv) {
     pthread_sigmask(SIG_UNBLOCK, &first, NULL);
     puts("spinning");
     fflush(stdout);
-    while (!over)
+    const bool careful = !strcmp(way, "careful");
+    while (!over) {
         turn(faults);
+        if (careful)
+            take_care();
+    }
     if (child)
         waitpid(child, NULL, 0);
     if (forks)

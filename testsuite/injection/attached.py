@@ -41,6 +41,12 @@ class Programs:
             subprocess.run(["cc", "-g", "-O2", "-pthread", *options, SOURCE, "-o", path], check=True)
         return path
 
+    def killer(self):
+        path = os.path.join(self.folder, "killer")
+        if not os.path.exists(path):
+            subprocess.run(["cc", "-O2", os.path.join(HERE, "killer.c"), "-o", path], check=True)
+        return path
+
     def start(self, way, path=None, chroot=None):
         path = path or self.path()
         if chroot:  # the program has the same path there
@@ -175,6 +181,49 @@ def check_without_keeper(programs):
     check_interrupted(tracer)
     check(is_free(process.pid), "the probes are left in the program")
     check_end(process)
+
+
+def kill_keeper(programs, process, stop, who):
+    """Has the process that places and withdraws the probes killed at this stop. Returns how many there were, and what djstap printed."""
+    told = os.path.join(programs.folder, "stops")
+    done = subprocess.run([programs.killer(), str(stop), who, told, *programs.command(process, HITS)], capture_output=True, text=True, timeout=1200,
+                          check=False)
+    with open(told) as file:
+        return int(file.read()), done
+
+
+def stops_to_try(programs, process):
+    """Some of the moments when the process that places and withdraws the probes may be killed; with as many kills as there are, all."""
+    stops, done = kill_keeper(programs, process, 1000000, "one")
+    check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+    check(stops > 100, f"{stops} stops")
+    return [1 + stops * turn // programs.kills for turn in range(min(programs.kills, stops))]
+
+
+def check_keeper_killed(programs):
+    """Whenever the process that places and withdraws the probes is killed, djstap withdraws them, and the program goes on: also in the
+    middle of a system call that it has a thread execute."""
+    process = programs.start("careful")
+    for stop in stops_to_try(programs, process):
+        _, done = kill_keeper(programs, process, stop, "one")
+        check(process.poll() is None, f"the program has ended after stop {stop}: {process.poll()}")
+        check(done.returncode == 1 and "was ended" in done.stderr or done.returncode == 0 and done.stdout == "1\n",
+              f"after stop {stop}, it printed {done.stdout!r} {done.stderr!r}")
+        check(is_free(process.pid), f"the probes are left in the program after stop {stop}")
+    check_end(process)
+
+
+def check_both_killed(programs):
+    """Whenever djstap and that process are killed, the program goes on."""
+    process = programs.start("careful")
+    stops = stops_to_try(programs, process)
+    check_end(process)
+    for stop in stops:
+        process = programs.start("careful")
+        kill_keeper(programs, process, stop, "both")
+        time.sleep(0.02)
+        check(process.poll() is None, f"the program has ended after stop {stop}: {process.poll()}")
+        check_end(process)
 
 
 def check_traced(programs):

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <sys/auxv.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 
 namespace djstap::arch {
@@ -347,6 +348,18 @@ uint64_t interrupted_stack_pointer(std::span<const uint64_t> stack, size_t word)
     return word > 0 ? stack[word - 1] : 0;
 }
 
+// The words of the stack are those of way_back().
+std::string_view visit_code() {
+    return {"\x0f\x05"                     // syscall
+            "\x58\x5f\x5e\x5a\x41\x5a"     // pop rax, rdi, rsi, rdx, r10
+            "\x0f\x05"                     // syscall: rt_sigprocmask
+            "\x58\x5f\x5e\x5a\x41\x5a"     // pop rax, rdi, rsi, rdx, r10
+            "\x41\x58\x41\x59\x59\x41\x5b" // pop r8, r9, rcx, r11
+            "\x9d"                         // popf
+            "\xc2\x88\x00",                // ret $136: over the mask, and the red zone
+            27};
+}
+
 Result<StoppedRegisters> StoppedRegisters::of(pid_t thread) {
     StoppedRegisters out;
     static_assert(sizeof(user_regs_struct) <= sizeof out.words_);
@@ -377,6 +390,41 @@ void StoppedRegisters::set_call(long number, const std::array<uint64_t, 6>& argu
     words_[word_of(offsetof(user_regs_struct, orig_rax))] = UINT64_MAX; // no call is restarted
     for (size_t i = 0; i < arguments.size(); i++)
         words_[word_of(places[i])] = arguments[i];
+}
+
+void StoppedRegisters::set_stack_pointer(uint64_t address) {
+    words_[word_of(offsetof(user_regs_struct, rsp))] = address;
+}
+
+WayBack StoppedRegisters::way_back(uint64_t blocked) const {
+    constexpr uint64_t red_zone = 128, words = 17, set_mask = 2, set_bytes = 8;
+    constexpr int64_t restart_block = -516;
+    uint64_t accumulator = static_cast<uint64_t>(result()), next = instruction_pointer();
+    if (repeats_call()) {
+        accumulator = result() == restart_block
+                          ? static_cast<uint64_t>(SYS_restart_syscall)
+                          : words_[word_of(offsetof(user_regs_struct, orig_rax))];
+        next -= kernel_call_instruction().size();
+    }
+    WayBack back;
+    back.stack_pointer = stack_pointer() - red_zone - words * sizeof(uint64_t);
+    const auto word = [&](uint64_t value) {
+        back.words.append(reinterpret_cast<const char*>(&value), sizeof value);
+    };
+    const uint64_t mask = back.stack_pointer + (words - 1) * sizeof(uint64_t);
+    for (const uint64_t value :
+         {static_cast<uint64_t>(SYS_rt_sigprocmask), set_mask, mask, uint64_t{0}, set_bytes})
+        word(value);
+    word(accumulator);
+    for (const size_t each : {offsetof(user_regs_struct, rdi), offsetof(user_regs_struct, rsi),
+                              offsetof(user_regs_struct, rdx), offsetof(user_regs_struct, r10),
+                              offsetof(user_regs_struct, r8), offsetof(user_regs_struct, r9),
+                              offsetof(user_regs_struct, rcx), offsetof(user_regs_struct, r11),
+                              offsetof(user_regs_struct, eflags)})
+        word(words_[word_of(each)]);
+    word(next);
+    word(blocked);
+    return back;
 }
 
 int64_t StoppedRegisters::result() const {

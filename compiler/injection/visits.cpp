@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// System calls that a thread of the program executes for its tracer. The code is planted at the
+// program's entry, where nothing else runs any more. Whenever the tracer is killed, the thread
+// either has not begun, or finds its way back: it has the registers, the mask of signals and the
+// memory that it had.
+#include "injection/traced_program.h"
+
+#include "arch/injection.h"
+#include "injection/memory_map.h"
+#include "injection/process_facts.h"
+#include "injection/tracing.h"
+
+#include <algorithm>
+
+namespace djstap::injection {
+
+// Keeps the signal of the caller's stop with its details: the stops of further steps take the place
+// of this one.
+void TracedProgram::hold(int signal) {
+    held_ = signal;
+    held_details_.emplace();
+    if (signal == 0 || ptrace(PTRACE_GETSIGINFO, caller_, nullptr, &*held_details_) != 0)
+        held_details_.reset();
+}
+
+// Lets the caller go on to its next stop: at a system call, or where PTRACE_INTERRUPT stops it.
+// Signals are blocked, but SIGSTOP cannot be: the program gets it when it goes on, beside a signal
+// that is held already. Nor is a fault of the program's own blocked that was on its way.
+Status TracedProgram::run_to(Stop wanted) {
+    const auto request = wanted == Stop::Call ? PTRACE_SYSCALL : PTRACE_CONT;
+    for (;;) {
+        if (ptrace(request, caller_, nullptr, nullptr) != 0)
+            return failed("the program cannot be continued");
+        const int status = wait_for(caller_);
+        if (!WIFSTOPPED(status))
+            return ended_early(status);
+        const int signal = WSTOPSIG(status);
+        if (is_interruption(status) ? wanted == Stop::Interruption : signal == (SIGTRAP | 0x80))
+            return Done{};
+        if (is_interruption(status))
+            continue;
+        if (signal == SIGSTOP && held_ != 0)
+            is_to_stop_ = true;
+        else
+            hold(signal);
+    }
+}
+
+// Lets the caller execute the system call that its registers prepare. Single steps would do, but
+// without its tracer, a thread that is stepped gets SIGTRAP.
+Status TracedProgram::execute_call() {
+    for (int i = 0; i < 2; i++) // it stops when the call begins, and when it ends
+        if (auto stopped = run_to(Stop::Call); !stopped)
+            return stopped;
+    // Only where signals are delivered does the kernel repeat a system call that was interrupted.
+    // At the entry there is none.
+    if (was_started_)
+        return Done{};
+    if (ptrace(PTRACE_INTERRUPT, caller_, nullptr, nullptr) != 0)
+        return failed("the program cannot be stopped");
+    return run_to(Stop::Interruption);
+}
+
+// Returns whether one of them executes a system call for a tracer that is gone, or is on its way
+// back.
+bool TracedProgram::is_visiting() const {
+    const uint64_t end = entry_ + arch::visit_code().size();
+    return std::any_of(stopped_.begin(), stopped_.end(), [&](const auto& each) {
+        const auto registers = arch::StoppedRegisters::of(each.first);
+        return registers && registers->instruction_pointer() >= entry_ &&
+               registers->instruction_pointer() < end;
+    });
+}
+
+// The way back leads through the entry as long as a thread is on it.
+void TracedProgram::mend_entry() {
+    const auto there = read(entry_, arch::visit_code().size());
+    if (there && *there == arch::visit_code())
+        (void)write(entry_, entry_code_);
+}
+
+// A thread executes system calls that has room for the way back.
+Status TracedProgram::choose_caller() {
+    const auto map = MemoryMap::of(stopped_.empty() ? pid_ : stopped_.begin()->first);
+    Failure none{"there is no process " + std::to_string(pid_), ""};
+    for (const auto& [thread, signal] : stopped_) {
+        if (!is_thread_of(pid_, thread))
+            continue;
+        none.message = "no thread of the program has room on its stack";
+        const auto registers = arch::StoppedRegisters::of(thread);
+        const uint64_t at = registers ? registers->way_back(0).stack_pointer : 0;
+        const Mapping* const stack = map && at ? map->at(at) : nullptr;
+        if (!stack || !stack->writable || registers->stack_pointer() > stack->range.end)
+            continue;
+        caller_ = thread;
+        hold(signal);
+        if (ptrace(PTRACE_GETSIGMASK, caller_, sizeof blocked_, &blocked_) != 0)
+            return failed("the program's signals are not known");
+        return Done{};
+    }
+    return none;
+}
+
+// Each step leaves the thread able to go on without this process: the way back is there before the
+// thread is on it, and it restores the mask whether it was changed or not.
+Result<uint64_t> TracedProgram::call(long number, const std::array<uint64_t, 6>& arguments) {
+    const auto before = arch::StoppedRegisters::of(caller_);
+    if (!before)
+        return before.failure();
+    const arch::WayBack back = before->way_back(blocked_);
+    if (auto written = write(back.stack_pointer, back.words); !written)
+        return written.failure();
+    if (auto written = write(entry_, arch::visit_code()); !written)
+        return written.failure();
+    arch::StoppedRegisters registers = *before;
+    registers.set_instruction_pointer(entry_);
+    registers.set_stack_pointer(back.stack_pointer);
+    registers.set_call(number, arguments);
+    if (auto stored = registers.store(caller_); !stored)
+        return stored.failure();
+    if (auto blocked = set_mask(caller_, all_but_traps); !blocked)
+        return blocked.failure();
+    if (auto executed = execute_call(); !executed)
+        return executed.failure();
+    auto after = arch::StoppedRegisters::of(caller_);
+    if (!after)
+        return after.failure();
+    if (auto unblocked = set_mask(caller_, blocked_); !unblocked)
+        return unblocked.failure();
+    if (auto stored = before->store(caller_); !stored)
+        return stored.failure();
+    if (auto written = write(entry_, entry_code_); !written)
+        return written.failure();
+    constexpr int64_t most_errors = 4095;
+    if (after->result() < 0 && after->result() >= -most_errors)
+        return Failure{std::strerror(static_cast<int>(-after->result())), ""};
+    return static_cast<uint64_t>(after->result());
+}
+
+Status TracedProgram::set_slot_base(uint64_t distance) {
+    for (const pid_t thread : threads()) {
+        auto registers = arch::StoppedRegisters::of(thread);
+        if (!registers)
+            return registers.failure();
+        registers->set_slot_base(distance);
+        if (auto stored = registers->store(thread); !stored)
+            return stored;
+    }
+    return Done{};
+}
+
+} // namespace djstap::injection
