@@ -173,7 +173,7 @@ class Body {
     void take_stack(Value to, bool of_program);
     Value assign_stack(const program::Assignment& assignment);
     void stack_text_into(Value out, const program::Expression& stack);
-    void print_backtrace(bool of_program);
+    void print_backtrace(bool of_program, bool lines);
 
     // histograms.cpp
     void foreach_bucket(const program::Foreach& loop);

@@ -92,6 +92,7 @@ struct CodegenOptions {
     std::string script_name;
     // Instruments the handlers for the kernel's sanitizer.
     bool sanitize = false;
+    bool lines = false;        // readers show lines of the source code of programs
     uint32_t event_fields = 0; // DJS_EVENT_* (record.h): what records contain before the arguments
     // For tests: inserts an error into the code before it is optimized.
     std::function<void(llvm::Module&)> plant;

@@ -341,8 +341,10 @@ Value Body::call(const program::Call& node, Value to) {
     if (!ctx_)
         if (const Attempt attempt = attempt_of(node); attempt.value)
             return attempted(node, attempt);
-    if (function.intrinsic == "print_backtrace" || function.intrinsic == "print_ubacktrace") {
-        print_backtrace(function.intrinsic == "print_ubacktrace");
+    const bool lines = function.intrinsic == "print_ubacktrace_fileline";
+    if (function.intrinsic == "print_backtrace" || function.intrinsic == "print_ubacktrace" ||
+        lines) {
+        print_backtrace(function.intrinsic != "print_backtrace", lines);
         return script_.number(0);
     }
     // print_stack(), print_syms()

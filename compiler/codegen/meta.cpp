@@ -88,6 +88,8 @@ std::string describe(const ScriptModule& script) {
         out["globals"] = globals;
     if (std::any_of(script.plan.sites.begin(), script.plan.sites.end(), takes_input))
         out["takes_input"] = 1;
+    if (script.options.lines)
+        out["lines"] = 1;
     if (script.options.event_fields) {
         out["version"] = 2;
         json& fields = out["fields"] = json::array();

@@ -41,20 +41,25 @@ bool c_code_names(const program::Program& program, std::string_view name) {
 } // namespace
 
 bool uses_symbols(const program::Program& program) {
-    constexpr std::array<std::string_view, 18> names{
-        "print_backtrace",   "sprint_backtrace", "print_stack",  "print_syms", "sprint_stack",
-        "sprint_syms",       "symname",          "symdata",      "modname",    "print_ubacktrace",
-        "sprint_ubacktrace", "print_usyms",      "sprint_usyms", "usymname",   "usymdata",
-        "print_ustack",      "sprint_ustack",    "usymfileline"};
+    constexpr std::array<std::string_view, 21> names{
+        "print_backtrace",  "sprint_backtrace",  "print_stack",
+        "print_syms",       "sprint_stack",      "sprint_syms",
+        "symname",          "symdata",           "modname",
+        "print_ubacktrace", "sprint_ubacktrace", "print_usyms",
+        "sprint_usyms",     "usymname",          "usymdata",
+        "print_ustack",     "sprint_ustack",     "usymfileline",
+        "usymfile",         "usymline",          "print_ubacktrace_fileline"};
     return uses_any(program, names) || c_code_names(program, "_stp_stack_") ||
            c_code_names(program, "_stp_snprint_addr");
 }
 
 bool uses_programs(const program::Program& program) {
-    constexpr std::array<std::string_view, 12> names{
-        "ubacktrace",  "print_ubacktrace", "sprint_ubacktrace", "ustack",
-        "print_usyms", "sprint_usyms",     "usymname",          "usymdata",
-        "umodname",    "print_ustack",     "sprint_ustack",     "usymfileline"};
+    constexpr std::array<std::string_view, 15> names{
+        "ubacktrace",   "print_ubacktrace", "sprint_ubacktrace",
+        "ustack",       "print_usyms",      "sprint_usyms",
+        "usymname",     "usymdata",         "umodname",
+        "print_ustack", "sprint_ustack",    "usymfileline",
+        "usymfile",     "usymline",         "print_ubacktrace_fileline"};
     return uses_any(program, names) || c_code_names(program, "_stp_stack_user") ||
            c_code_names(program, "_stp_snprint_addr");
 }
@@ -69,8 +74,11 @@ char symbols_of(const program::Expression& node) {
         return call.arguments[0]->type == program::Type::Stack ? DJS_SYMBOLS_LINES : 0;
     return name == "sprint_backtrace" || name == "sprint_ubacktrace" ? DJS_SYMBOLS_BACKTRACE
            : name == "symname" || name == "usymname"                 ? DJS_SYMBOLS_NAME
-           : name == "symdata" || name == "usymdata" || name == "usymfileline" ? DJS_SYMBOLS_DATA
-                                                                               : 0;
+           : name == "symdata" || name == "usymdata"                 ? DJS_SYMBOLS_DATA
+           : name == "usymfileline"                                  ? DJS_SYMBOLS_PLACE
+           : name == "usymfile"                                      ? DJS_SYMBOLS_FILE
+           : name == "usymline"                                      ? DJS_SYMBOLS_SOURCELINE
+                                                                     : 0;
 }
 
 namespace {
@@ -78,7 +86,7 @@ namespace {
 bool is_of_program(const program::Expression& node) {
     const std::string& name = program::as<program::Call>(node).function->intrinsic;
     return name == "ubacktrace" || name == "sprint_ubacktrace" || name == "usymname" ||
-           name == "usymdata" || name == "usymfileline";
+           name == "usymdata" || name == "usymfileline" || name == "usymfile" || name == "usymline";
 }
 
 } // namespace
@@ -124,10 +132,15 @@ void Body::take_stack(Value to, bool of_program) {
         builder_.CreateCall(script_.runtime("djs_take_stack"), {ctx_, to});
 }
 
-// print_backtrace(), print_ubacktrace()
-void Body::print_backtrace(bool of_program) {
+// print_backtrace(), print_ubacktrace(), print_ubacktrace_fileline()
+void Body::print_backtrace(bool of_program, bool lines) {
     Value to = scratch_stack();
     take_stack(to, of_program);
+    if (lines) {
+        Value count = builder_.CreateLoad(script_.types.i64, to);
+        builder_.CreateStore(
+            builder_.CreateOr(count, script_.number(static_cast<int64_t>(DJS_STACK_FILELINE))), to);
+    }
     builder_.CreateCall(script_.runtime("djs_print_stack"), {ctx_, to});
 }
 

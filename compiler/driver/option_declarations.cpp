@@ -264,6 +264,9 @@ void OptionParser::declare_run() {
         "on the terminal that change every second, or at this interval")
         ->type_name("[=SECONDS]")
         ->group(group);
+    flag("--lines", options.lines,
+         "show files and lines of the source code with the symbols of programs: ubacktrace(), "
+         "usymdata() and their kin");
     one("--event-fields", raw.event_fields,
         "record these, with commas between them, with everything that the script prints, for " +
             outputs_with_fields() + ": " + listed(event_fields()))

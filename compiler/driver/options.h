@@ -110,6 +110,7 @@ struct Options {
     std::optional<Fallback> fallback;
 
     std::vector<OutputRequest> output_requests; // --output, --json; empty: text
+    bool lines = false;                         // --lines
     uint32_t event_fields = 0;                  // --event-fields: DJS_EVENT_*
     const DiagnosticStyle* diagnostics = &text_style();
     enum class Color : uint8_t { Auto, Always, Never } color = Color::Auto;

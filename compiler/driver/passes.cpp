@@ -400,6 +400,7 @@ std::optional<GeneratedScript> generate(Invocation& invocation, ResolvedScript r
     options.script_name = invocation.options.script_name();
     options.plant = invocation.options.plant;
     options.event_fields = invocation.options.event_fields;
+    options.lines = invocation.options.lines;
     // For developers: the kernel's sanitizer checks the handlers, too.
     const char* sanitize = getenv("DJSTAP_SANITIZE");
     options.sanitize =

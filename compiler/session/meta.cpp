@@ -104,6 +104,7 @@ ModuleMeta read_meta(const json& root, Reader& reader) {
     meta.build_id = reader.text(root, "build_id");
     meta.script = reader.text(root, "script");
     meta.takes_input = reader.number(root, "takes_input", 0) != 0;
+    meta.lines = reader.number(root, "lines", 0) != 0;
     meta.max_speculations = reader.number(root, "max_speculations", meta.max_speculations);
     for (const json& format : reader.list(root, "formats"))
         if (reader.is_object(format, "formats"))

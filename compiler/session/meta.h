@@ -60,6 +60,7 @@ struct ModuleMeta {
     std::vector<std::string> points;
     std::string script;
     bool takes_input = false; // it has the file procfs("__stdin") for the session's standard input
+    bool lines = false;       // symbols of programs have lines of the source code (--lines)
     uint64_t max_speculations = 65536; // strings of speculate() that a reader keeps
 };
 

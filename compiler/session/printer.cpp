@@ -26,6 +26,8 @@ RecordPrinter::RecordPrinter(const ModuleMeta& meta, const RecordClock& clock, O
             expanded->types = Symbols::expanded(format.types);
         }
     }
+    if (meta.lines)
+        symbols_.show_lines();
     output.begin(meta, clock);
     if (output.prints_text() && !meta.fields)
         for (const ModuleMeta::Format& format : meta.formats) {
@@ -47,12 +49,15 @@ void RecordPrinter::print_text(uint32_t cpu, uint64_t cycles, std::string_view a
 // One event a line, as if the handler had printed each, unless the output takes it whole.
 void RecordPrinter::print_stack(const djs_record& record, uint32_t cpu) {
     auto arguments = arguments_of(record);
-    const auto count = take_number(arguments);
+    auto count = take_number(arguments);
+    const bool with_places = count && (static_cast<uint64_t>(*count) & DJS_STACK_FILELINE);
+    if (with_places)
+        *count = static_cast<int64_t>(static_cast<uint64_t>(*count) & ~DJS_STACK_FILELINE);
     if (!count || static_cast<uint64_t>(*count) > arguments.size() / sizeof(uint64_t))
         return damaged(record);
     std::vector<std::string> lines;
     for (int64_t i = 0; i < *count; i++)
-        lines.push_back(symbols_.line(static_cast<uint64_t>(*take_number(arguments))));
+        lines.push_back(symbols_.line(static_cast<uint64_t>(*take_number(arguments)), with_places));
     const Event event{cpu, record.time, clock_, Event::as_it_is, {}, of_text_};
     if (output_.print_stack(event, lines))
         return;

@@ -36,17 +36,45 @@ bool read_at(int fd, uint64_t offset, void* to, size_t size) {
     return true;
 }
 
-std::optional<ElfSymbols> read_file_symbols(const std::string& path, const std::string& build_id) {
+// A regular file and its size.
+class File {
+  public:
     // Not to wait for whoever would write to a pipe of that name.
-    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    struct stat status{};
-    if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-        return std::nullopt;
-    return ElfSymbols::read(
-        [fd = file.get()](uint64_t offset, void* to, size_t size) {
+    explicit File(const std::string& path)
+        : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+        struct stat status{};
+        if (file_ && fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode))
+            bytes_ = static_cast<uint64_t>(status.st_size);
+    }
+    uint64_t bytes() const { return bytes_; } // 0: there is no such file
+    ElfSymbols::Read reader() const {
+        return [fd = file_.get()](uint64_t offset, void* to, size_t size) {
             return read_at(fd, offset, to, size);
-        },
-        static_cast<uint64_t>(status.st_size), &build_id);
+        };
+    }
+
+  private:
+    FileDescriptor file_;
+    uint64_t bytes_ = 0;
+};
+
+std::optional<ElfSymbols> read_file_symbols(const std::string& path, const std::string& build_id) {
+    const File file(path);
+    return file.bytes() ? ElfSymbols::read(file.reader(), file.bytes(), &build_id) : std::nullopt;
+}
+
+std::optional<ElfLines> read_lines(const std::string& path, const std::string& build_id) {
+    const File file(path);
+    if (!file.bytes())
+        return std::nullopt;
+    const auto symbols = ElfSymbols::read(file.reader(), file.bytes(), &build_id);
+    return symbols && symbols->build_id() == build_id ? ElfLines::read(file.reader(), file.bytes())
+                                                      : std::nullopt;
+}
+
+std::string debug_file(const std::string& build_id) {
+    return "/usr/lib/debug/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) +
+           ".debug";
 }
 
 // This process has the kernel's library, too.
@@ -116,16 +144,33 @@ const std::optional<ElfSymbols>& ProgramSymbols::file(const std::string& path,
     if (symbols && symbols->build_id() != build_id)
         symbols.reset();
     if (build_id.size() > 2 && !(symbols && symbols->has_table())) {
-        auto separate = read_file_symbols("/usr/lib/debug/.build-id/" + build_id.substr(0, 2) +
-                                              "/" + build_id.substr(2) + ".debug",
-                                          build_id);
+        auto separate = read_file_symbols(debug_file(build_id), build_id);
         if (separate && separate->has_table())
             symbols = std::move(separate);
     }
     return symbols;
 }
 
-std::string ProgramSymbols::symbol(std::string_view known, bool returns) {
+const std::optional<ElfLines>& ProgramSymbols::lines_of(const std::string& path,
+                                                        const std::string& build_id) {
+    const auto [found, is_new] = lines_.try_emplace({path, build_id});
+    if (is_new && path != kernel_library) {
+        found->second = read_lines(path, build_id);
+        if (!found->second && build_id.size() > 2)
+            found->second = read_lines(debug_file(build_id), build_id);
+    }
+    return found->second;
+}
+
+std::optional<ElfLines::Place> ProgramSymbols::place(std::string_view known, bool returns) {
+    const auto parsed = parse(known);
+    if (!parsed)
+        return std::nullopt;
+    const auto& lines = lines_of(parsed->path, parsed->build_id);
+    return lines ? lines->at(parsed->address - returns) : std::nullopt;
+}
+
+std::string ProgramSymbols::symbol(std::string_view known, bool returns, bool lines) {
     const auto parsed = parse(known);
     if (!parsed)
         return {};
@@ -136,8 +181,15 @@ std::string ProgramSymbols::symbol(std::string_view known, bool returns) {
         found = symbols->at(parsed->address);
     if (!found)
         return {};
-    const std::string where = "+" + hexadecimal(parsed->address - found->address) + "/" +
-                              hexadecimal(found->size) + " [" + parsed->path + "]";
+    const auto source = lines ? place(known, returns) : std::nullopt;
+    const std::string line =
+        source ? " at " + source->file + ":" + std::to_string(source->line) : std::string();
+    const std::string end = " [" + parsed->path + "]";
+    std::string where =
+        "+" + hexadecimal(parsed->address - found->address) + "/" + hexadecimal(found->size);
+    if (where.size() + line.size() + end.size() < DJS_SYMBOL_MAX)
+        where += line;
+    where += end;
     std::string name = demangled(found->name);
     if (name.size() + where.size() >= DJS_SYMBOL_MAX) // the texts of records have room for this
         name = found->name.substr(

@@ -6,36 +6,60 @@
 
 namespace djstap {
 
-djs_symbol_view Symbols::view() const {
+djs_symbol_view Symbols::view(bool lines) const {
     djs_symbol_view view{};
     view.area = static_cast<const djs_symbol_area*>(area_);
     view.bytes = bytes_;
     view.data = const_cast<Symbols*>(this);
     if (refresh_)
         view.refresh = [](void* symbols) { static_cast<Symbols*>(symbols)->refresh_(); };
-    view.of_program = [](void* symbols, uint64_t slot, uint64_t word, const char* known,
-                         size_t length) {
-        return static_cast<Symbols*>(symbols)->of_program(slot, word, {known, length});
+    if (lines)
+        view.of_program = [](void* symbols, uint64_t slot, uint64_t word, const char* known,
+                             size_t length) {
+            return static_cast<Symbols*>(symbols)->of_program(slot, word, {known, length}, true);
+        };
+    else
+        view.of_program = [](void* symbols, uint64_t slot, uint64_t word, const char* known,
+                             size_t length) {
+            return static_cast<Symbols*>(symbols)->of_program(slot, word, {known, length}, false);
+        };
+    view.place_of_program = [](void* symbols, uint64_t slot, uint64_t word, const char* known,
+                               size_t length, char type) {
+        return static_cast<Symbols*>(symbols)->place_of_program(slot, word, {known, length}, type);
     };
     return view;
 }
 
-const char* Symbols::of_program(uint64_t slot, uint64_t word, std::string_view known) {
-    auto [found, is_new] = of_programs_.try_emplace(slot);
+const char* Symbols::of_program(uint64_t slot, uint64_t word, std::string_view known, bool lines) {
+    auto [found, is_new] = (lines ? with_lines_ : of_programs_).try_emplace(slot);
     if (is_new)
-        found->second = programs_->symbol(known, (word & DJS_WORD_RETURNS) != 0);
+        found->second = programs_->symbol(known, (word & DJS_WORD_RETURNS) != 0, lines);
     return found->second.empty() ? nullptr : found->second.c_str();
 }
 
-std::string Symbols::line(uint64_t slot) const {
-    const djs_symbol_view table = view();
+const char* Symbols::place_of_program(uint64_t slot, uint64_t word, std::string_view known,
+                                      char type) {
+    auto [found, is_new] = places_.try_emplace({slot, type});
+    if (is_new) {
+        if (const auto place = programs_->place(known, (word & DJS_WORD_RETURNS) != 0)) {
+            const std::string line = std::to_string(place->line);
+            found->second = type == DJS_SYMBOLS_FILE         ? place->file
+                            : type == DJS_SYMBOLS_SOURCELINE ? line
+                                                             : place->file + ":" + line;
+        }
+    }
+    return found->second.empty() ? nullptr : found->second.c_str();
+}
+
+std::string Symbols::line(uint64_t slot, bool lines) const {
+    const djs_symbol_view table = view(lines || lines_);
     std::string text(DJS_SYMBOL_LINE_MAX, '\0');
     text.resize(djs_symbol_line(&table, text.data(), text.size(), slot));
     return text;
 }
 
 bool Symbols::expand(const std::string& types, std::string_view arguments, std::string& out) const {
-    const djs_symbol_view table = view();
+    const djs_symbol_view table = view(lines_);
     const auto run = [&] {
         return djs_symbols_expand(&table, out.data(), out.size(), types.c_str(), arguments.data(),
                                   arguments.size());

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,23 +24,31 @@ class Symbols {
         : area_(area), bytes_(bytes), refresh_(std::move(refresh)) {}
 
     // Returns the line that print_backtrace() prints for a slot.
-    std::string line(uint64_t slot) const;
+    // With `lines` an address of a program has its file and line of the source code.
+    std::string line(uint64_t slot, bool lines) const;
     // Replaces arguments of a record that are made of symbols by strings. Returns false if the
     // arguments are damaged.
     bool expand(const std::string& types, std::string_view arguments, std::string& out) const;
+
+    // All symbols of programs have the files and lines of their source code (--lines).
+    void show_lines() { lines_ = true; }
 
     // Returns the types of the arguments after expand().
     static std::string expanded(std::string types);
 
   private:
-    djs_symbol_view view() const;
-    const char* of_program(uint64_t slot, uint64_t word, std::string_view known);
+    djs_symbol_view view(bool lines) const;
+    const char* of_program(uint64_t slot, uint64_t word, std::string_view known, bool lines);
+    const char* place_of_program(uint64_t slot, uint64_t word, std::string_view known, char type);
 
     const void* area_ = nullptr;
     uint64_t bytes_ = 0;
     std::function<void()> refresh_;
     std::shared_ptr<ProgramSymbols> programs_ = std::make_shared<ProgramSymbols>();
-    std::unordered_map<uint64_t, std::string> of_programs_; // by slot; empty: unknown
+    bool lines_ = false;
+    // By slot; empty: unknown.
+    std::unordered_map<uint64_t, std::string> of_programs_, with_lines_;
+    std::map<std::pair<uint64_t, char>, std::string> places_; // by slot and type
 };
 
 } // namespace djstap

@@ -58,9 +58,10 @@ static DJS_HANDLER_CODE void print_line(struct djs_ctx *ctx, unsigned long addre
 
 /*
  * Records the addresses, whose symbols readers know by their slots; if some have no slot, the
- * lines. `addresses`: not in the work area.
+ * lines. `addresses`: not in the work area. `how`: 0 or DJS_STACK_FILELINE.
  */
-static DJS_HANDLER_CODE void print_addresses(struct djs_ctx *ctx, const u64 *addresses, u32 count)
+static DJS_HANDLER_CODE void print_addresses(struct djs_ctx *ctx, const u64 *addresses, u32 count,
+					     u64 how)
 {
 	u32 size = sizeof(struct djs_record) + (1 + count) * sizeof(u64), i;
 	u64 *slots = (u64 *)ctx->work;
@@ -77,14 +78,14 @@ static DJS_HANDLER_CODE void print_addresses(struct djs_ctx *ctx, const u64 *add
 	record = djs_reserve(ctx, DJS_RECORD_STACK, size);
 	if (!record)
 		return;
-	*(u64 *)(record + 1) = count;
+	*(u64 *)(record + 1) = count | how;
 	memcpy((u64 *)(record + 1) + 1, slots, count * sizeof(u64));
 	djs_commit_here(ctx, record);
 }
 
 DJS_HANDLER_CODE void djs_print_stack(struct djs_ctx *ctx, const u64 *stack)
 {
-	print_addresses(ctx, stack + 1, stack[0]);
+	print_addresses(ctx, stack + 1, (u32)stack[0], stack[0] & DJS_STACK_FILELINE);
 }
 
 #define ADDRESSES_AT_ONCE 16
@@ -122,11 +123,11 @@ static DJS_HANDLER_CODE void print_strings(struct djs_ctx *ctx, const char *addr
 		while (*addresses && *addresses != ' ')
 			addresses++;
 		if (count == ADDRESSES_AT_ONCE) {
-			print_addresses(ctx, parsed, count);
+			print_addresses(ctx, parsed, count, 0);
 			count = 0;
 		}
 	}
-	print_addresses(ctx, parsed, count);
+	print_addresses(ctx, parsed, count, 0);
 }
 
 DJS_HANDLER_CODE void djs_fn_print_stack(struct djs_ctx *ctx, const char *addresses)
@@ -239,6 +240,12 @@ static DJS_HANDLER_CODE void lines_text(struct djs_ctx *ctx, char *out, const u6
 	}
 }
 
+/* What stands for the place in the source code of a program's address, which only readers know. */
+static DJS_HANDLER_CODE void address_text(char *out, u64 address)
+{
+	scnprintf(out, djs_script.string_bytes, "0x%llx", djs_word_address(address));
+}
+
 /* The work area keeps the addresses while slots, or the text, replace them. */
 DJS_HANDLER_CODE u64 djs_symbols_argument(struct djs_ctx *ctx, u64 *words, u32 type)
 {
@@ -253,6 +260,8 @@ DJS_HANDLER_CODE u64 djs_symbols_argument(struct djs_ctx *ctx, u64 *words, u32 t
 		trace_text(ctx, text, addresses, count);
 	else if (type == DJS_SYMBOLS_LINES)
 		lines_text(ctx, text, addresses, count);
+	else if (djs_is_symbol_place(type))
+		address_text(text, addresses[0]);
 	else if (type == DJS_SYMBOLS_NAME)
 		djs_return_text(text, only_name(symbol_of(ctx, addresses[0])));
 	else
@@ -351,7 +360,17 @@ DJS_HANDLER_CODE void djs_fn_usymname(struct djs_ctx *ctx, char *out, s64 addres
 
 DJS_HANDLER_CODE void djs_fn_usymfileline(struct djs_ctx *ctx, char *out, s64 address)
 {
-	djs_fn_usymdata(ctx, out, address);
+	address_text(out, address);
+}
+
+DJS_HANDLER_CODE void djs_fn_usymfile(struct djs_ctx *ctx, char *out, s64 address)
+{
+	address_text(out, address);
+}
+
+DJS_HANDLER_CODE void djs_fn_usymline(struct djs_ctx *ctx, char *out, s64 address)
+{
+	address_text(out, address);
 }
 
 /* Returns the path of the file that an address is mapped from. */

@@ -30,7 +30,7 @@
 	S0(probe_type) S0(tz_name) S0(host_name) S0(module_name)
 #define DJS_STRING_FUNCTIONS_OF_LONG(S1) \
 	S1(symname) S1(symdata) S1(task_execname) S1(kernel_string) S1(user_string) S1(modname) \
-	S1(usymname) S1(usymdata) S1(usymfileline) S1(umodname) \
+	S1(usymname) S1(usymdata) S1(usymfileline) S1(usymfile) S1(usymline) S1(umodname) \
 	S1(errno_str) S1(signal_str)
 /* clang-format on */
 

@@ -19,8 +19,9 @@
  *   n  DJS_NAME_BYTES: a name, which ends at the first NUL
  *   k  a call stack: u64 number of addresses, then these
  *   h  struct djs_histogram_header, then its buckets (s64 each)
- *   B, L, N, D  a text that is made of symbols (symbols.h): u64 number of slots, then these
- * The fields of the event (below) precede the arguments of a format, where the script has them.
+ *   B, L, N, D, P, F, I  a text that is made of symbols (symbols.h): u64 number of slots, then
+ * these The fields of the event (below) precede the arguments of a format, where the script has
+ * them.
  */
 struct djs_record {
 	/* bytes including this header, a multiple of 8; 0 until the record is complete */
@@ -44,7 +45,9 @@ struct djs_record {
 #define DJS_RECORD_DISCARD     0xffffff07u /* l id: drops it */
 #define DJS_RECORD_SYSTEM      0xffffff08u /* s command: the reader of the session runs it */
 /* print_backtrace(): u64 number of slots (symbols.h), then these */
-#define DJS_RECORD_STACK       0xffffff09u
+#define DJS_RECORD_STACK 0xffffff09u
+/* The number has this bit if lines of the source code belong to it: print_ubacktrace_fileline() */
+#define DJS_STACK_FILELINE     (1ull << 63)
 #define DJS_RECORD_SWITCH_FILE 0xffffff0au /* what follows belongs into the next output file */
 
 /* The largest record that every session accepts. A longer one may fit a ring that is large enough,

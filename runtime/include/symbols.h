@@ -95,18 +95,29 @@ struct djs_symbol_view {
 	/* Returns the symbol of a program's address (words.h), given what the table has: a text
 	 * that stands for it, a NUL and the build-id of its file. NULL: that text. */
 	const char *(*of_program)(void *data, u64 slot, u64 word, const char *known, size_t length);
+	/* Returns its place in the source code, as DJS_SYMBOLS_PLACE, _FILE or _SOURCELINE say. */
+	const char *(*place_of_program)(void *data, u64 slot, u64 word, const char *known,
+					size_t length, char type);
 	void *data;
 };
 
 /* What is made of a record's argument (record.h): the letters in the types of a format. */
-#define DJS_SYMBOLS_BACKTRACE 'B' /* sprint_backtrace() */
-#define DJS_SYMBOLS_LINES     'L' /* sprint_syms(), sprint_stack() */
-#define DJS_SYMBOLS_NAME      'N' /* symname() */
-#define DJS_SYMBOLS_DATA      'D' /* symdata() */
+#define DJS_SYMBOLS_BACKTRACE  'B' /* sprint_backtrace() */
+#define DJS_SYMBOLS_LINES      'L' /* sprint_syms(), sprint_stack() */
+#define DJS_SYMBOLS_NAME       'N' /* symname() */
+#define DJS_SYMBOLS_DATA       'D' /* symdata() */
+#define DJS_SYMBOLS_PLACE      'P' /* usymfileline() */
+#define DJS_SYMBOLS_FILE       'F' /* usymfile() */
+#define DJS_SYMBOLS_SOURCELINE 'I' /* usymline() */
+static inline bool djs_is_symbol_place(char type)
+{
+	return type == DJS_SYMBOLS_PLACE || type == DJS_SYMBOLS_FILE ||
+	       type == DJS_SYMBOLS_SOURCELINE;
+}
 static inline bool djs_is_symbols(char type)
 {
 	return type == DJS_SYMBOLS_BACKTRACE || type == DJS_SYMBOLS_LINES ||
-	       type == DJS_SYMBOLS_NAME || type == DJS_SYMBOLS_DATA;
+	       type == DJS_SYMBOLS_NAME || type == DJS_SYMBOLS_DATA || djs_is_symbol_place(type);
 }
 /* The first word of such an argument is the number of slots that follow; with this bit, the length
  * of a text that follows instead, and is padded to words. */

@@ -83,9 +83,29 @@ static void find_text(const struct djs_symbol_view *view, u64 slot, struct symbo
 	}
 }
 
-/* The parts of "name+0x1/0x20 [module]": where they end. Names of programs may contain anything. */
+/* Returns the place in the source code of a slot's address as the reader knows it, or NULL. */
+static const char *find_place(const struct djs_symbol_view *view, u64 slot, char type)
+{
+	const struct djs_symbol *symbol = symbol_of_slot(view, slot);
+	const char *texts;
+
+	if (symbol && smp_load_acquire(&symbol->state) == DJS_SYMBOL_CLAIMED && view->refresh)
+		view->refresh(view->data);
+	if (!symbol || !view->place_of_program ||
+	    smp_load_acquire(&symbol->state) == DJS_SYMBOL_CLAIMED ||
+	    symbol->at > view->area->text_bytes ||
+	    symbol->length > view->area->text_bytes - symbol->at ||
+	    symbol->length >= DJS_SYMBOL_MAX || !djs_is_user_word(symbol->address))
+		return NULL;
+	texts = (const char *)((const struct djs_symbol *)(view->area + 1) + view->area->slots);
+	return view->place_of_program(view->data, slot, symbol->address, texts + symbol->at,
+				      symbol->length, type);
+}
+
+/* The parts of "name+0x1/0x20 at FILE:1 [module]": where they end, the size with the place in the
+ * source code. Names of programs may contain anything. */
 struct parts {
-	size_t name, offset, size;
+	size_t name, offset, numbers, size;
 };
 
 static bool is_digit(char c)
@@ -115,7 +135,12 @@ static struct parts parts_of(const struct symbol_text *found)
 	for (at = 0; at + 1 < found->length; at++)
 		if (found->text[at] == ' ' && found->text[at + 1] == '[')
 			parts.size = at;
-	parts.offset = begin_of_number(found->text, parts.size, '/');
+	parts.numbers = parts.size;
+	for (at = parts.size; at > 4; at--)
+		if (!memcmp(found->text + at - 4, " at ", 4) &&
+		    begin_of_number(found->text, at - 4, '/') != at - 4)
+			parts.numbers = at - 4;
+	parts.offset = begin_of_number(found->text, parts.numbers, '/');
 	parts.name = begin_of_number(found->text, parts.offset, '+');
 	return parts;
 }
@@ -167,12 +192,12 @@ static void put_backtrace(const struct djs_symbol_view *view, struct sink *sink,
 		find_text(view, slot, &found);
 		mark = i + 1 < count ? sizeof(CUT_MARK) - 1 : 0;
 		parts = parts_of(&found);
-		if (done + parts.offset + (found.length - parts.size) + 1 + mark >= size) {
+		if (done + parts.offset + (found.length - parts.numbers) + 1 + mark >= size) {
 			put_some(sink, CUT_MARK, sizeof(CUT_MARK) - 1, size - done - 1);
 			break; /* no partial names */
 		}
 		sink_bytes(sink, found.text, parts.offset);
-		sink_bytes(sink, found.text + parts.size, found.length - parts.size);
+		sink_bytes(sink, found.text + parts.numbers, found.length - parts.numbers);
 		sink_char(sink, '\n');
 	}
 }
@@ -209,8 +234,17 @@ static void put_symbol(const struct djs_symbol_view *view, struct sink *sink, co
 		return;
 	memcpy(&slot, slots, sizeof(slot));
 	find_text(view, slot, &found);
-	if (type == DJS_SYMBOLS_NAME)
+	if (djs_is_symbol_place(type)) {
+		const char *place = find_place(view, slot, type);
+
+		only_address(&found, found.address);
+		if (place) {
+			found.text = place;
+			found.length = strlen(place);
+		}
+	} else if (type == DJS_SYMBOLS_NAME) {
 		found.length = parts_of(&found).name;
+	}
 	put_some(sink, found.text, found.length, size - 1);
 }
 
