@@ -65,6 +65,16 @@ std::string DwarfInfo::qualified_name(const FunctionRecord& record) const {
     return scoped ? scoped->with(name) : std::string(name);
 }
 
+// Returns whether a pattern that names no inline namespaces means a function.
+bool DwarfInfo::matches_without_inline(std::string_view pattern, const std::string& qualified,
+                                       uint64_t offset) const {
+    Dwarf_Die die;
+    if (!dwarf_.get() || !dwarf_offdie(dwarf_.get(), offset, &die))
+        return false;
+    const std::vector<std::string> names = inline_namespaces_of(&die);
+    return !names.empty() && qualified_matches(pattern, without_scopes(qualified, names));
+}
+
 // Returns the functions among which those are that match a qualified name.
 std::span<const FunctionRecord> DwarfInfo::records_by_last_name(std::string_view qualified) const {
     const std::string_view name = last_name(qualified);
@@ -93,6 +103,11 @@ DwarfInfo::matching_records(const FunctionPattern& pattern) const {
         for (const FunctionRecord& record : records_by_last_name(pattern.function))
             if (in_file(record) && qualified_matches(pattern.function, qualified_name(record)))
                 found.push_back(&record);
+        if (found.empty())
+            for (const FunctionRecord& record : records_by_last_name(pattern.function))
+                if (in_file(record) &&
+                    matches_without_inline(pattern.function, qualified_name(record), record.die))
+                    found.push_back(&record);
         return found;
     }
     if (!has_wildcard(pattern.function)) {
@@ -233,6 +248,12 @@ void DwarfInfo::add_details(FunctionInfo& function) const {
 
 std::vector<std::string> DwarfInfo::similar_functions(std::string_view name) const {
     SimilarNames similar(name);
+    for (const std::string_view mangled : {"_Z", "_R"})
+        if (name.starts_with(mangled)) {
+            for (const Symbol& symbol : image_.symbols_matching(std::string(mangled) + "*"))
+                similar.consider(symbol.name);
+            return similar.take();
+        }
     if (is_qualified(name)) {
         std::vector<std::string> names = similar_functions(last_name(name));
         names.emplace_back(last_name(name)); // in another scope

@@ -50,6 +50,8 @@ class DwarfInfo final : public DebugInfo {
     FunctionInfo syscall_info(std::string_view name, const Symbol& wrapper) const;
     // Returns records whose name or symbol matches, in the file; each once.
     std::string qualified_name(const FunctionRecord& record) const;
+    bool matches_without_inline(std::string_view pattern, const std::string& qualified,
+                                uint64_t offset) const;
     std::string qualified_name(const InlineRecord& record) const;
     std::span<const FunctionRecord> records_by_last_name(std::string_view qualified) const;
     std::vector<const FunctionRecord*> matching_records(const FunctionPattern& pattern) const;

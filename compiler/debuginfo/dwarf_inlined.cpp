@@ -45,7 +45,10 @@ std::vector<const InlineRecord*> DwarfInfo::matching_inlines(const FunctionPatte
                                               ? index_.inlines_with_prefix(literal_prefix(name))
                                               : index_.inlines_named(name))
             if (file_matches(pattern.file, index_.text(record.file)) &&
-                qualified_matches(pattern.function, qualified_name(record)))
+                (qualified_matches(pattern.function, qualified_name(record)) ||
+                 (index_.instances(record).size() &&
+                  matches_without_inline(pattern.function, qualified_name(record),
+                                         index_.instances(record).front().die))))
                 found.push_back(&record);
         return found;
     }

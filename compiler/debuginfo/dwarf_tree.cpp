@@ -38,4 +38,22 @@ std::string scope_of(Dwarf_Die* die) {
     return text;
 }
 
+std::vector<std::string> inline_namespaces_of(Dwarf_Die* die) {
+    Dwarf_Die declaration = *die;
+    Dwarf_Attribute attribute;
+    for (const int how : {DW_AT_abstract_origin, DW_AT_specification})
+        dwarf_formref_die(dwarf_attr(&declaration, static_cast<unsigned>(how), &attribute),
+                          &declaration);
+    Dwarf_Die* scopes = nullptr;
+    const int count = dwarf_getscopes_die(&declaration, &scopes);
+    std::vector<std::string> names;
+    for (int i = 1; i < count; i++)
+        if (const char* name = dwarf_diename(&scopes[i]);
+            name && dwarf_tag(&scopes[i]) == DW_TAG_namespace &&
+            dwarf_hasattr(&scopes[i], DW_AT_export_symbols))
+            names.emplace_back(name);
+    std::free(scopes);
+    return names;
+}
+
 } // namespace djstap

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace djstap {
 
@@ -43,5 +44,7 @@ bool has_scopes(int language);
 // Returns the namespaces and classes around the declaration of an entry, from the outermost one:
 // "shop::order". Anonymous ones are not named.
 std::string scope_of(Dwarf_Die* die);
+// Returns the names of the inline namespaces that contain a function.
+std::vector<std::string> inline_namespaces_of(Dwarf_Die* die);
 
 } // namespace djstap

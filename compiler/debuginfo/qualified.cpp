@@ -129,6 +129,20 @@ std::string without_anonymous_namespaces(std::string_view name) {
     return scope;
 }
 
+std::string without_scopes(std::string_view name, const std::vector<std::string>& names) {
+    const size_t last = last_separator(name);
+    std::string text;
+    std::string_view scope =
+        last == std::string_view::npos ? std::string_view() : name.substr(0, last);
+    while (!scope.empty()) {
+        const std::string_view part = last_name(scope);
+        if (std::find(names.begin(), names.end(), part) == names.end())
+            text = std::string(part) + std::string(separator) + text;
+        scope.remove_suffix(std::min(scope.size(), part.size() + separator.size()));
+    }
+    return text.append(last_name(name));
+}
+
 std::string_view last_name(std::string_view name) {
     const size_t at = last_separator(name);
     return at == std::string_view::npos ? name : name.substr(at + separator.size());
@@ -160,6 +174,16 @@ bool qualified_matches(std::string_view pattern, std::string_view qualified) {
     return false;
 }
 
+namespace {
+
+// The inline namespaces of the C++ libraries. Symbols do not tell which namespaces are inline.
+const std::vector<std::string>& library_versions() {
+    static const std::vector<std::string> names{"__cxx11", "__1", "_V2", "__8"};
+    return names;
+}
+
+} // namespace
+
 std::vector<Symbol> symbols_with_scopes(const Image& image, std::string_view pattern) {
     std::vector<Symbol> found;
     std::set<uint64_t> addresses;
@@ -167,7 +191,11 @@ std::vector<Symbol> symbols_with_scopes(const Image& image, std::string_view pat
         for (const Symbol& symbol : image.symbols_matching(mangled)) {
             const auto name =
                 image.in_text(symbol.address) ? scoped_name(symbol.name) : std::nullopt;
-            if (name && qualified_matches(pattern, name->with(name->name)) &&
+            if (!name)
+                continue;
+            const std::string whole = name->with(name->name);
+            if ((qualified_matches(pattern, whole) ||
+                 qualified_matches(pattern, without_scopes(whole, library_versions()))) &&
                 addresses.insert(symbol.address).second)
                 found.push_back(symbol);
         }

@@ -31,6 +31,10 @@ std::optional<OperatorName> find_operator(std::string_view text);
 // qualified_matches: "operator const char*" is also "shop::order::operator char const*".
 bool means_conversion(std::string_view name, std::string_view qualified);
 
+// Returns a name without those of the scopes that are among `names`: inline namespaces, which the
+// source code need not name.
+std::string without_scopes(std::string_view name, const std::vector<std::string>& names);
+
 struct ScopedName {
     std::string scope; // "shop::order"; empty: none. Without anonymous namespaces
     std::string name;  // without arguments of a template

@@ -57,8 +57,14 @@ void SymbolInfo::add_details(FunctionInfo& function) const {
 
 std::vector<std::string> SymbolInfo::similar_functions(std::string_view name) const {
     SimilarNames similar(name);
-    for (const Symbol& symbol : image_.symbols_matching("*"))
-        similar.consider(symbol.name);
+    const bool qualified = is_qualified(name);
+    const bool mangled = name.starts_with("_Z") || name.starts_with("_R");
+    for (const Symbol& symbol : image_.symbols_matching("*")) {
+        if (const auto scoped = mangled ? std::nullopt : scoped_name(symbol.name))
+            similar.consider(qualified ? scoped->with(scoped->name) : scoped->name);
+        else
+            similar.consider(symbol.name);
+    }
     return similar.take();
 }
 

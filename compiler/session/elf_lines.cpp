@@ -13,8 +13,9 @@ namespace djstap {
 
 namespace {
 
-constexpr uint64_t most_section_bytes = uint64_t{512} << 20;
-constexpr size_t most_rows = size_t{1} << 26, most_line_sections = 65536, most_entries = 65536;
+constexpr uint64_t most_section_bytes = uint64_t{256} << 20;
+constexpr size_t most_rows = size_t{1} << 24, most_line_sections = 65536, most_entries = 65536,
+                 most_path_bytes = 4096;
 
 // Reads values one after the other; behind the end all are 0, and it is bad.
 class Bytes {
@@ -173,7 +174,9 @@ class LineProgram {
 
   private:
     std::string joined(uint64_t folder, std::string_view name) const {
-        if (name.starts_with('/') || folder >= folders_.size() || folders_[folder].empty())
+        name = name.substr(0, most_path_bytes);
+        if (name.starts_with('/') || folder >= folders_.size() || folders_[folder].empty() ||
+            folders_[folder].size() > most_path_bytes || folders_[0].size() > most_path_bytes)
             return std::string(name);
         std::string path(folders_[folder]);
         if (!path.starts_with('/') && folder && folders_[0].starts_with('/'))
@@ -219,7 +222,9 @@ class LineProgram {
                 format.emplace_back(type, header.unsigned_leb());
             }
             const uint64_t count = header.unsigned_leb();
-            if (count > most_entries || header.bad())
+            // Each takes a byte at least.
+            if (count > std::min(most_entries, format.empty() ? 0 : header.rest().size()) ||
+                header.bad())
                 return false;
             if (files)
                 first_file_ = out_.files_.size();

@@ -25,7 +25,7 @@ class Symbols {
 
     // Returns the line that print_backtrace() prints for a slot.
     // With `lines` an address of a program has its file and line of the source code.
-    std::string line(uint64_t slot, bool lines) const;
+    std::string line(uint64_t slot, bool lines = false) const;
     // Replaces arguments of a record that are made of symbols by strings. Returns false if the
     // arguments are damaged.
     bool expand(const std::string& types, std::string_view arguments, std::string& out) const;

@@ -14,12 +14,18 @@ __attribute__((noinline)) int order::total(int n) const { return id + n + rand()
 namespace deep { static inline __attribute__((always_inline)) int inner(int n) { return n + rand(); } }
 namespace { __attribute__((noinline)) int hidden(int n) { return n + rand(); } }
 int use(int n) { return hidden(n) + deep::inner(n); }
+inline namespace v2 {
+__attribute__((noinline)) int stamp(int n) { return n * 3 + rand(); }
+static inline __attribute__((always_inline)) int seal(int n) { return n + rand(); }
+}
+namespace plain { __attribute__((noinline)) int stamp(int n) { return n * 5 + rand(); } }
 }
 namespace store { __attribute__((noinline)) int thrower(int n) { return n * 7 + rand(); } }
 __attribute__((noinline)) int thrower(int n) { return n + rand(); }
 int main(int argc, char**) {
     shop::order o{argc};
-    return shop::thrower(argc) + shop::twice(argc) + o.total(3) + shop::use(argc) + store::thrower(4) + thrower(5);
+    return shop::thrower(argc) + shop::twice(argc) + o.total(3) + shop::use(argc) + store::thrower(4) + thrower(5)
+        + shop::stamp(1) + shop::plain::stamp(2) + shop::seal(argc);
 }
 )c";
 
@@ -45,16 +51,27 @@ TEST_F(Programs, FunctionsInNamespacesHaveQualifiedNames) {
             EXPECT_EQ(functions("order::total"), "_ZNK4shop5order5totalEi ") << compiler << debug;
             EXPECT_EQ(functions("shop::hidden"), "_ZN4shop12_GLOBAL__N_16hiddenEi ")
                 << compiler << debug;
-            EXPECT_NE(functions("shop::throwre").find("no function"), std::string::npos);
+            EXPECT_NE(functions("shop::throwre").find("did you mean 'shop::thrower'"),
+                      std::string::npos)
+                << compiler << debug << functions("shop::throwre");
+            EXPECT_NE(functions("shpo::thrower").find("did you mean 'shop::thrower'"),
+                      std::string::npos)
+                << compiler << debug;
+            EXPECT_NE(functions("_ZN4shop7throwreEi").find("did you mean '_ZN4shop7throwerEi'"),
+                      std::string::npos)
+                << compiler << debug << functions("_ZN4shop7throwreEi");
+            EXPECT_EQ(functions("shop::v2::stamp"), "_ZN4shop2v25stampEi ") << compiler << debug;
             EXPECT_NE(functions("shop::deep::thrower").find("no function"), std::string::npos);
             if (!has_debug)
                 continue;
             EXPECT_EQ(functions("shop::thrower@program.cpp:3"), "_ZN4shop7throwerEi ") << compiler;
             EXPECT_EQ(functions("shop::twice<int>"), "_ZN4shop5twiceIiEET_S1_ ") << compiler;
-            EXPECT_NE(functions("shop::throwre").find("did you mean 'shop::thrower'"),
-                      std::string::npos);
+            EXPECT_EQ(functions("shop::stamp"), "_ZN4shop2v25stampEi ") << compiler;
             const std::string prefix = "process(\"" + path("program") + "\")";
             EXPECT_NE(points_of(prefix + ".function(\"deep::inner\")").find(".inline uprobe"),
+                      std::string::npos)
+                << compiler;
+            EXPECT_NE(points_of(prefix + ".function(\"shop::seal\")").find(".inline uprobe"),
                       std::string::npos)
                 << compiler;
             EXPECT_NE(points_of(prefix + ".statement(\"shop::thrower@program.cpp:3\")")
