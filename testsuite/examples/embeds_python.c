@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Runs Python code in the C library of Python, whose static probes name the functions that it calls.
+// Runs Python code in the C library of Python, whose static probes name the functions that it
+// calls.
 #include <dlfcn.h>
 
 int main(void) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The symbols and lines of programs, as readers find them in files that may be anything.
-#include "session/elf_lines.h"
 #include "session/elf_symbols.h"
+#include "session/elf_lines.h"
 #include "session/program_symbols.h"
 #include "target.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Passes the static probes of a C library that was built with them, and says what it knows of their arguments:
+// Passes the static probes of a C library that was built with them, and says what it knows of their
+// arguments:
 //
 //   known NAME VALUE|- …    a hit of the probe has these arguments; "-": any value
 //
@@ -17,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ANY  NULL
+#define ANY NULL
 #define P(x) ((const void*)(uintptr_t)(x))
 
 static void known(const char* name, int count, const void* a, const void* b, const void* c) {
@@ -103,7 +104,8 @@ static void* too_much(void* unused) {
     known("memory_calloc_retry", 1, P(huge + 2), ANY, ANY);
     known("memory_realloc_retry", 2, P(huge + 3), small, ANY);
     known("memory_memalign_retry", 2, P(huge + 5), P(256), ANY);
-    if (malloc(huge + 1) || calloc(1, huge + 2) || realloc(small, huge + 3) || aligned_alloc(256, huge + 5))
+    if (malloc(huge + 1) || calloc(1, huge + 2) || realloc(small, huge + 3) ||
+        aligned_alloc(256, huge + 5))
         exit(1);
     free(small);
     return unused;
@@ -174,8 +176,14 @@ static void* waits(void* unused) {
 }
 
 static void locks(void) {
-    static const char* const names[] = {"mutex_entry", "mutex_acquired", "mutex_release", "mutex_timedlock_entry",
-                                        "mutex_timedlock_acquired", "mutex_clocklock_entry", "mutex_init", "mutex_destroy"};
+    static const char* const names[] = {"mutex_entry",
+                                        "mutex_acquired",
+                                        "mutex_release",
+                                        "mutex_timedlock_entry",
+                                        "mutex_timedlock_acquired",
+                                        "mutex_clocklock_entry",
+                                        "mutex_init",
+                                        "mutex_destroy"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         known(names[i], 1, &mutex, ANY, ANY);
     known("lll_lock_wait", 1, &mutex, ANY, ANY);
@@ -205,7 +213,8 @@ static void locks(void) {
     pthread_cond_destroy(&condition);
     pthread_mutex_destroy(&mutex);
 
-    static const char* const rwnames[] = {"rdlock_entry", "rdlock_acquire_read", "wrlock_entry", "wrlock_acquire_write",
+    static const char* const rwnames[] = {"rdlock_entry",  "rdlock_acquire_read",
+                                          "wrlock_entry",  "wrlock_acquire_write",
                                           "rwlock_unlock", "rwlock_destroy"};
     for (unsigned i = 0; i < sizeof rwnames / sizeof *rwnames; i++)
         known(rwnames[i], 1, &rwlock, ANY, ANY);
@@ -257,7 +266,8 @@ int main(int argc, char** argv) {
     library_lock();
     void* library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
     if (library) {
-        static const char* const names[] = {"map_start", "map_complete", "reloc_start", "reloc_complete", "unmap_start", "unmap_complete"};
+        static const char* const names[] = {"map_start",      "map_complete", "reloc_start",
+                                            "reloc_complete", "unmap_start",  "unmap_complete"};
         for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
             known(names[i], 1, ANY, ANY, ANY);
         dlclose(library);
