@@ -283,7 +283,8 @@ Status Injection::place() {
     const auto map = MemoryMap::of(program_.threads().front());
     if (map && std::any_of(map->all().begin(), map->all().end(), Arena::is_mapped_at))
         return Failure{"another script probes the program",
-                       "its probes are withdrawn when it ends"};
+                       "its probes are withdrawn when it ends; if that djstap was killed together "
+                       "with its djstap-keeper, they stay until the program ends"};
     for (const pid_t thread : program_.threads()) {
         auto registers = arch::StoppedRegisters::of(thread);
         if (!registers)

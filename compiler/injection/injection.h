@@ -30,6 +30,9 @@ class Injection {
     // in handlers go on; what they use stays mapped if that does not end. Returns false if the
     // program cannot be stopped: what was patched stays.
     bool withdraw();
+    // Does the same for the processes that the program has created and that have what was placed in
+    // it. Returns those that cannot be stopped, or keep the jumps for another reason.
+    std::vector<pid_t> withdraw_from_heirs();
     // Lets the program's dynamic loader go on if it has mapped or unmapped something: places the
     // probes of files that are there now. Returns what cannot be probed; empty: nothing.
     std::vector<std::string> answer_loader();
@@ -54,6 +57,7 @@ class Injection {
         static constexpr size_t most_copies = 16; // the namespaces of glibc
         std::array<uint64_t, most_copies> copies{};
         size_t copy_count = 0;
+        bool was_retracted = false;
         bool is_told = false; // that there is another copy, without probes
         void note(const std::vector<MappedCopy>& all);
         bool knows(uint64_t bias) const;
@@ -83,11 +87,16 @@ class Injection {
     Status stop_where_possible();
     Result<bool> plan_moves();
     Status move_threads();
-    bool restore(const MemoryMap& map);
-    bool is_used_by(pid_t thread, const MemoryMap& map);
-    void close_arena();
-    void unmap();
-    std::vector<uint64_t> stack_of(const arch::StoppedRegisters& registers, const MemoryMap& map);
+    std::vector<uint64_t> stack_of(TracedProgram& program, const arch::StoppedRegisters& registers,
+                                   const MemoryMap& map);
+    // Of the program, or of another process that has what was placed in it: withdrawal.cpp.
+    bool withdraw_from(TracedProgram& program);
+    bool restore(TracedProgram& program, const MemoryMap& map);
+    bool is_used_by(TracedProgram& program, pid_t thread, const MemoryMap& map);
+    void close_arena(TracedProgram& program);
+    void unmap(TracedProgram& program);
+    std::vector<pid_t> heirs() const;
+    bool is_left_in(pid_t process) const;
     Status call(const char* what, long number, const std::array<uint64_t, 6>& arguments);
     Status own_page(unsigned slot);
     // Of the arena's heap.

@@ -131,6 +131,7 @@ std::vector<std::string> Injection::answer_loader() {
 
 void Injection::retract(size_t number) {
     placements_[number].is_placed = false;
+    placements_[number].was_retracted = true;
     files_[number].begin = files_[number].end = 0;
     stubs_[number] = {};
 }

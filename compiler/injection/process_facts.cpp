@@ -89,6 +89,15 @@ std::string objection_to(pid_t process) {
     return is_confined(process) ? "a filter of system calls (seccomp) confines the program" : "";
 }
 
+bool share_memory(pid_t one, pid_t other) {
+    return syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
+}
+
+pid_t parent_of(pid_t process) {
+    const auto field = field_of_status(process, "PPid");
+    return field ? atoi(field->c_str()) : 0;
+}
+
 bool add_sharing_processes(pid_t process, std::vector<pid_t>& processes) {
     const size_t before = processes.size();
     for (size_t i = 0; i < processes.size(); i++)
@@ -97,7 +106,7 @@ bool add_sharing_processes(pid_t process, std::vector<pid_t>& processes) {
             std::istringstream numbers(children ? *children : std::string());
             for (pid_t child = 0; numbers >> child;)
                 if (std::find(processes.begin(), processes.end(), child) == processes.end() &&
-                    syscall(SYS_kcmp, child, process, KCMP_VM, 0, 0) == 0)
+                    share_memory(child, process))
                     processes.push_back(child);
         }
     return processes.size() > before;

@@ -27,6 +27,11 @@ bool runs_as_this_user(pid_t process);
 // Returns why no probes may be placed in a process that runs: one of these; "" if they may.
 std::string objection_to(pid_t process);
 
+// Whether two processes run in the same memory.
+bool share_memory(pid_t one, pid_t other);
+// Returns 0 if it is gone.
+pid_t parent_of(pid_t process);
+
 // Adds to processes their children that run in the memory of `process` without being threads
 // (CLONE_VM). Returns whether there are any.
 bool add_sharing_processes(pid_t process, std::vector<pid_t>& processes);

@@ -101,7 +101,11 @@ Status release(Injection& injection, int shared, bool was_started, std::optional
     const auto end = [&] {
         injection.linked().settle(false);
         // A program that was started is changed by djstap.
-        return (!was_started && !injection.has_placed()) || injection.withdraw();
+        if (!was_started && !injection.has_placed())
+            return true;
+        const bool withdrawn = injection.withdraw();
+        injection.withdraw_from_heirs();
+        return withdrawn;
     };
     auto started = Keeper::start({shared, injection.program().memory()}, begin, end);
     if (!started)
@@ -205,6 +209,10 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
                 if (keeper && !keeper->end() && !process.has_ended() && !injection.withdraw())
                     output.warning("process " + std::to_string(injection.program().pid()) +
                                    " cannot be stopped: the probes stay in its code");
+                for (const pid_t heir : injection.withdraw_from_heirs())
+                    output.warning("process " + std::to_string(heir) +
+                                   ", which the program has created, cannot be stopped: the "
+                                   "probes stay in its code, where they count nothing");
             },
         .has_ended = [&] { return !command && process.has_ended(); },
         .probes = [&] { return probes; }};

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ TracedProgram::TracedProgram(TracedProgram&& other) noexcept
       attached_(std::exchange(other.attached_, false)), stopped_(std::exchange(other.stopped_, {})),
       entry_(other.entry_), entry_code_(std::move(other.entry_code_)), held_(other.held_),
       held_details_(other.held_details_), is_to_stop_(other.is_to_stop_), blocked_(other.blocked_),
-      memory_(std::move(other.memory_)) {}
+      memory_(std::move(other.memory_)), device_(other.device_), inode_(other.inode_) {}
 
 TracedProgram::~TracedProgram() {
     if (!was_started_)
@@ -103,6 +104,11 @@ Status TracedProgram::open_memory() {
     memory_ = FileDescriptor(open((folder + "/mem").c_str(), O_RDWR | O_CLOEXEC));
     if (!memory_)
         return failed(folder + "/mem");
+    struct stat program{};
+    if (stat((folder + "/exe").c_str(), &program) != 0)
+        return failed(folder + "/exe");
+    device_ = program.st_dev;
+    inode_ = program.st_ino;
     auto code = read(entry_, arch::visit_code().size());
     if (!code)
         return code.failure();
@@ -127,6 +133,12 @@ bool TracedProgram::has_executed() const {
     std::error_code error;
     return pread(memory_.get(), &byte, 1, static_cast<off_t>(entry_)) == 0 &&
            !std::filesystem::read_symlink("/proc/" + std::to_string(pid_) + "/exe", error).empty();
+}
+
+bool TracedProgram::executes_same(pid_t process) const {
+    struct stat program{};
+    return stat(("/proc/" + std::to_string(process) + "/exe").c_str(), &program) == 0 &&
+           program.st_dev == device_ && program.st_ino == inode_;
 }
 
 Failure TracedProgram::cannot_stop(pid_t thread) const {

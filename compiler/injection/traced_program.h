@@ -38,6 +38,8 @@ class TracedProgram {
     int memory() const { return memory_.get(); }
     // Whether it executes another program by now.
     bool has_executed() const;
+    // Whether a process executes the program that this one began with.
+    bool executes_same(pid_t process) const;
 
     // Stops all threads, and children that run in the same memory. Does nothing if they are
     // stopped.
@@ -91,6 +93,7 @@ class TracedProgram {
     bool is_to_stop_ = false;               // SIGSTOP arrived as well
     uint64_t blocked_ = 0;                  // the program's own mask of signals
     FileDescriptor memory_;
+    uint64_t device_ = 0, inode_ = 0; // of its file
 };
 
 } // namespace djstap::injection

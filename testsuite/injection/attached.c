@@ -14,6 +14,9 @@
 // - sharing: a child that runs in the same memory calls sum(), too
 // - forking: its children call sum(), one after the other, while it does
 // - stacked: SIGUSR1's handler is interrupted by SIGUSR2's, which waits on a stack of its own
+// - begets: at the first line, it creates a child, which creates another one; both call sum() until
+//   SIGTERM, and it prints their numbers
+// - execs: at the first line, it executes itself, to spin
 // - careful: its first thread looks after its signals, its system calls and a number in a vector
 //   register
 // - crowd: 100 threads call sum() in turns; none calls it again before all others have
@@ -133,6 +136,43 @@ static void* fork_often(void* unused) {
     return unused;
 }
 
+static void end_child(int number) {
+    (void)number;
+    _exit(wrong);
+}
+
+static void read_line(void) {
+    char line[16];
+    if (!fgets(line, sizeof line, stdin))
+        wrong = true;
+}
+
+static void* beget(void* unused) {
+    read_line();
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGTERM, end_child);
+        const pid_t grandchild = fork();
+        if (grandchild != 0) {
+            printf("%d %d\n", getpid(), grandchild);
+            fflush(stdout);
+        }
+        for (;;)
+            turn(false);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0)
+        wrong = true;
+    return unused;
+}
+
+static void* execute(void* path) {
+    read_line();
+    execl(path, path, "spin", NULL);
+    wrong = true;
+    return NULL;
+}
+
 static pthread_barrier_t turns;
 static void* take_turns(void* unused) {
     for (;;) {
@@ -247,15 +287,27 @@ int main(int argc, char** argv) {
         pthread_create(&forker, NULL, fork_often, NULL);
     if (!strcmp(way, "stacked"))
         stack_handlers();
+    if (!strcmp(way, "execs"))
+        pthread_create(&thread, NULL, execute, argv[0]);
+    const bool begets = !strcmp(way, "begets");
+    if (begets)
+        pthread_create(&thread, NULL, beget, NULL);
     // The first thread has the faults, and executes what djstap asks for.
     sigset_t first;
     sigemptyset(&first);
     sigaddset(&first, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &first, NULL); // the reader must not wait for itself
-    pthread_create(&reader, NULL, end_spinning, NULL);
+    if (strcmp(way, "execs") && !begets)
+        pthread_create(&reader, NULL, end_spinning, NULL);
     pthread_sigmask(SIG_UNBLOCK, &first, NULL);
     puts("spinning");
     fflush(stdout);
+    if (begets) { // it ends when its child has ended, and there is another line
+        while (pthread_tryjoin_np(thread, NULL))
+            turn(false);
+        read_line();
+        over = true;
+    }
     const bool careful = !strcmp(way, "careful");
     while (!over) {
         turn(faults);

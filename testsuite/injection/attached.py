@@ -350,6 +350,59 @@ def check_forking(programs):
     check_end(process)
 
 
+def begotten(programs):
+    """Returns a process that was probed when it created a child, that session, and the child and its child."""
+    process = programs.start("begets")
+    tracer = programs.attached(process)
+    go_on(process)
+    children = [int(word) for word in process.stdout.readline().split()]
+    check(len(children) == 2 and not any(map(is_free, children)), "children do not have the jumps of their parent")
+    return process, tracer, children
+
+
+def check_children(programs):
+    """When the session ends, children that the program has created, and theirs, are freed of what they inherited, and can be probed."""
+    process, tracer, children = begotten(programs)
+    check_interrupted(tracer)
+    check(is_free(process.pid), "the probes are left in the program")
+    check(all(map(is_free, children)), "the probes are left in its children")
+    done = subprocess.run([programs.djstap, "--runtime=process", "-x", str(children[1]), "-e", HITS], capture_output=True, text=True, timeout=1200,
+                          check=False)
+    check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+    for child in reversed(children):
+        os.kill(child, signal.SIGTERM)
+    check_end(process)
+
+
+def check_orphans(programs):
+    """So are they if the program has ended, and if djstap is killed."""
+    for killed in (False, True):
+        process, tracer, children = begotten(programs)
+        if killed:
+            tracer.kill()
+        process.kill()
+        process.wait()
+        tracer.communicate(timeout=600)
+        wait_until(lambda: all(map(is_free, children)), "the probes are left in its children")
+        time.sleep(0.02)
+        for child in children:
+            check(state_of(child) in "RS", "a child has ended")
+            os.kill(child, signal.SIGTERM)
+
+
+def check_executed(programs):
+    """A program that a process of -x executes is not probed, which is told, and is left alone at the end."""
+    process = programs.start("execs")
+    tracer = programs.attached(process)
+    go_on(process)
+    check(process.stdout.readline() == "spinning\n", "it executes nothing")
+    check(is_free(process.pid), "the other program has djstap's memory")
+    told = tracer.stderr.readline()
+    check(f"process {process.pid} has executed another program, which is not probed" in told, f"messages: {told!r}")
+    check_interrupted(tracer)
+    check_end(process)
+
+
 def check_other_user(programs):
     """A process of another user is refused: that user can write to what djstap would execute."""
     if os.geteuid():
