@@ -14,8 +14,7 @@ namespace djstap {
 namespace {
 
 constexpr uint64_t most_section_bytes = uint64_t{256} << 20;
-constexpr size_t most_rows = size_t{1} << 24, most_line_sections = 65536, most_entries = 65536,
-                 most_path_bytes = 4096;
+constexpr size_t most_rows = size_t{1} << 24, most_entries = 65536, most_path_bytes = 4096;
 
 // Reads values one after the other; behind the end all are 0, and it is bad.
 class Bytes {
@@ -110,7 +109,7 @@ std::optional<LineSections> line_sections_of(const ElfSymbols::Read& read, uint6
         header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
         header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > bytes ||
         header.e_shnum > (bytes - header.e_shoff) / sizeof(Elf64_Shdr) ||
-        header.e_shnum > most_line_sections || header.e_shstrndx >= header.e_shnum)
+        header.e_shstrndx >= header.e_shnum)
         return std::nullopt;
     std::vector<Elf64_Shdr> all(header.e_shnum);
     if (!read(header.e_shoff, all.data(), all.size() * sizeof(Elf64_Shdr)))
