@@ -14,7 +14,8 @@ namespace djstap {
 namespace {
 
 constexpr uint64_t most_section_bytes = uint64_t{256} << 20;
-constexpr size_t most_rows = size_t{1} << 24, most_entries = 65536, most_path_bytes = 4096;
+constexpr size_t most_rows = size_t{1} << 24, most_entries = 65536, most_path_bytes = 4096,
+                 most_bytes_of_paths = size_t{512} << 20;
 
 // Reads values one after the other; behind the end all are 0, and it is bad.
 class Bytes {
@@ -98,6 +99,15 @@ std::optional<std::string> content_of(const ElfSymbols::Read& read, uint64_t byt
     return plain;
 }
 
+// Returns the text at an offset, of which no more is read than a path may have: whoever names it
+// again and again must not have all of the strings searched for its end.
+std::string_view text_at(std::string_view strings, uint64_t offset) {
+    if (offset >= strings.size())
+        return {};
+    const std::string_view text = strings.substr(offset, most_path_bytes + 1);
+    return text.substr(0, text.find('\0'));
+}
+
 struct LineSections {
     std::string lines, line_strings, strings;
 };
@@ -117,26 +127,18 @@ std::optional<LineSections> line_sections_of(const ElfSymbols::Read& read, uint6
     const auto names = content_of(read, bytes, all[header.e_shstrndx]);
     if (!names)
         return std::nullopt;
-    LineSections found;
-    for (const Elf64_Shdr& section : all) {
-        if (section.sh_name >= names->size())
-            continue;
-        const std::string_view name = names->c_str() + section.sh_name;
-        std::string* to = name == ".debug_line"       ? &found.lines
-                          : name == ".debug_line_str" ? &found.line_strings
-                          : name == ".debug_str"      ? &found.strings
-                                                      : nullptr;
-        if (to)
-            *to = content_of(read, bytes, section).value_or("");
-    }
+    // Sections of one name may be many, and each may be all of the file.
+    const auto content = [&](std::string_view wanted) {
+        const auto found = std::find_if(all.begin(), all.end(), [&](const Elf64_Shdr& section) {
+            return text_at(*names, section.sh_name) == wanted;
+        });
+        return found == all.end() ? std::string()
+                                  : content_of(read, bytes, *found).value_or(std::string());
+    };
+    LineSections found{content(".debug_line"), content(".debug_line_str"), content(".debug_str")};
     if (found.lines.empty())
         return std::nullopt;
     return found;
-}
-
-std::string_view text_at(const std::string& strings, uint64_t offset) {
-    return offset < strings.size() ? std::string_view(strings.c_str() + offset)
-                                   : std::string_view();
 }
 
 } // namespace
@@ -182,8 +184,14 @@ class LineProgram {
             path = std::string(folders_[0]) + "/" + path;
         return std::filesystem::path(path + "/" + std::string(name)).lexically_normal().string();
     }
+    // A byte of a damaged file may stand for a long path. Behind the limit, files are unknown.
     void add_file(uint64_t folder, std::string_view name) {
+        if (out_.path_bytes_ > most_bytes_of_paths)
+            return;
         out_.files_.push_back(joined(folder, name));
+        out_.path_bytes_ += sizeof(std::string) + name.size();
+        if (folder < folders_.size())
+            out_.path_bytes_ += folders_[0].size() + folders_[folder].size();
     }
 
     // DWARF 2 to 4, where the unit's own folder is not among the folders.

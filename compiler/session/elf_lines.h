@@ -4,6 +4,7 @@
 #pragma once
 #include "session/elf_symbols.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ class ElfLines {
     friend class LineProgram;
 
     std::vector<std::string> files_;
+    size_t path_bytes_ = 0; // of what the paths in files_ were made of
     std::vector<Row> rows_; // by address
 };
 

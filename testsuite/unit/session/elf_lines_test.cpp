@@ -4,12 +4,16 @@
 
 #include "system/temporary.h"
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <dwarf.h>
+#include <elf.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
 #include <string>
+#include <sys/resource.h>
 
 using namespace djstap;
 
@@ -36,6 +40,58 @@ std::optional<ElfLines> lines_of(const std::string& bytes) {
 std::string shortened(const std::string& place) {
     const std::string name = place.substr(place.rfind('/') + 1);
     return name.substr(0, name.find(' '));
+}
+
+template <class Number> std::string bytes_of(Number value) {
+    return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+// A file with these contents of .debug_line and .debug_line_str.
+std::string file_with(const std::string& lines, const std::string& strings) {
+    const std::string names("\0.debug_line\0.debug_line_str\0.names\0", 36);
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    std::array<Elf64_Shdr, 4> sections{};
+    header.e_shnum = 4;
+    header.e_shstrndx = 3;
+    std::string content;
+    const auto add = [&](Elf64_Shdr& section, uint32_t name, const std::string& text) {
+        section.sh_name = name;
+        section.sh_type = SHT_PROGBITS;
+        section.sh_offset = sizeof header + content.size();
+        section.sh_size = text.size();
+        content += text;
+    };
+    add(sections[1], 1, lines);
+    add(sections[2], 13, strings);
+    add(sections[3], 29, names);
+    header.e_shoff = sizeof header + content.size();
+    return bytes_of(header) + content + bytes_of(sections);
+}
+
+// A unit of DWARF 5 with one folder, whose name begins at 0 of the strings, and with 65535 files of
+// one entry, of this form.
+std::string unit_of_files(char content, char form, const std::string& entry,
+                          const std::string& program) {
+    // Each operation is a special one, which adds -5 to 8 to the line.
+    std::string header("\x01\x01\x01\xfb\x0e\x01", 6);
+    header += {1, DW_LNCT_path, DW_FORM_line_strp, 1};
+    header += bytes_of(uint32_t{0});
+    header += {1, content, form};
+    header += "\xff\xff\x03";
+    for (unsigned i = 0; i < UINT16_MAX; i++)
+        header += entry;
+    const std::string unit = bytes_of(uint16_t{5}) + std::string("\x08\0", 2) +
+                             bytes_of(static_cast<uint32_t>(header.size())) + header + program;
+    return bytes_of(static_cast<uint32_t>(unit.size())) + unit;
+}
+
+// Sets a line for two bytes at the address.
+std::string program_at(uint64_t address) {
+    return std::string("\0\x09\x02", 3) + bytes_of(address) + std::string("\x06\x22\0\x01\x01", 5);
 }
 
 } // namespace
@@ -85,4 +141,35 @@ TEST(ElfLines, AreThoseOfAddr2line) {
 TEST(ElfLines, OfNoFileAreNone) {
     EXPECT_FALSE(lines_of(""));
     EXPECT_FALSE(lines_of("no ELF file, but longer than the header of one would be: 64 bytes"));
+}
+
+// Each byte stands for a file, whose path is that of its folder.
+TEST(ElfLines, OfManyLongPathsTakeLittleMemory) {
+    const auto used = [] {
+        rusage usage{};
+        getrusage(RUSAGE_SELF, &usage);
+        return usage.ru_maxrss;
+    };
+    const auto before = used();
+    std::string units;
+    for (uint64_t i = 0; i < 12; i++)
+        units += unit_of_files(DW_LNCT_directory_index, DW_FORM_udata, std::string(1, '\0'),
+                               program_at(0x1000 + i * 0x10));
+    const std::string folder = "/" + std::string(4094, 'x');
+    const auto lines = lines_of(file_with(units, folder + std::string(1, '\0')));
+    ASSERT_TRUE(lines);
+    const auto place = lines->at(0x1000);
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place->file, folder + "/");
+    constexpr int64_t most_kilobytes = int64_t{2} << 20;
+    EXPECT_LT(used() - before, most_kilobytes);
+}
+
+// Each file has all of the strings as its name.
+TEST(ElfLines, OfNamesWithoutEndTakeLittleTime) {
+    const auto lines = lines_of(file_with(
+        unit_of_files(DW_LNCT_path, DW_FORM_line_strp, bytes_of(uint32_t{1}), program_at(0x1000)),
+        std::string(size_t{64} << 20, 'x')));
+    ASSERT_TRUE(lines);
+    EXPECT_TRUE(lines->at(0x1000));
 }
