@@ -10,6 +10,7 @@
 #include "session/session.h"
 
 #include <array>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -90,7 +91,8 @@ class Injection {
     std::vector<uint64_t> stack_of(TracedProgram& program, const arch::StoppedRegisters& registers,
                                    const MemoryMap& map);
     // Of the program, or of another process that has what was placed in it: withdrawal.cpp.
-    bool withdraw_from(TracedProgram& program);
+    // It tries to stop it until `latest`, and once at least.
+    bool withdraw_from(TracedProgram& program, std::chrono::steady_clock::time_point latest);
     bool restore(TracedProgram& program, const MemoryMap& map);
     bool is_used_by(TracedProgram& program, pid_t thread, const MemoryMap& map);
     void close_arena(TracedProgram& program);

@@ -109,8 +109,8 @@ void Injection::unmap(TracedProgram& program) {
         (void)program.call(SYS_munmap, {each.begin, each.end - each.begin});
 }
 
-bool Injection::withdraw_from(TracedProgram& program) {
-    const auto latest = std::chrono::steady_clock::now() + patience_with_tracers;
+bool Injection::withdraw_from(TracedProgram& program,
+                              std::chrono::steady_clock::time_point latest) {
     bool is_restored = false;
     for (int i = 0; i < attempts;) {
         if (!program.stop()) {
@@ -144,7 +144,7 @@ bool Injection::withdraw_from(TracedProgram& program) {
 }
 
 bool Injection::withdraw() {
-    return withdraw_from(program_);
+    return withdraw_from(program_, std::chrono::steady_clock::now() + patience_with_tracers);
 }
 
 // Processes that still execute the program's file, as those do that the program has created.
@@ -167,24 +167,27 @@ std::vector<pid_t> Injection::heirs() const {
     return found;
 }
 
-// They create others meanwhile.
+// They create others meanwhile, and one that is free may keep the memory. Hundreds may be out of
+// reach: djstap has no patience with each, but with all together.
 std::vector<pid_t> Injection::withdraw_from_heirs() {
     constexpr int rounds = 20;
-    std::set<pid_t> kept;
+    const auto latest = std::chrono::steady_clock::now() + patience_with_tracers;
+    std::set<pid_t> known;
+    std::vector<pid_t> kept;
     bool any = true;
     for (int i = 0; i < rounds && any; i++) {
         any = false;
         for (const pid_t process : heirs()) {
-            if (kept.count(process))
+            if (!known.insert(process).second)
                 continue;
             any = true;
             auto heir = TracedProgram::of_running(process);
-            const bool is_free = heir && withdraw_from(*heir) && !is_left_in(process);
+            const bool is_free = heir && withdraw_from(*heir, latest) && !is_left_in(process);
             if (!is_free && exists(process))
-                kept.insert(process);
+                kept.push_back(process);
         }
     }
-    return {kept.begin(), kept.end()};
+    return kept;
 }
 
 // Whether jumps are: what is not used any more may stay mapped.

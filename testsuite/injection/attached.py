@@ -235,15 +235,15 @@ def check_traced(programs):
     check_end(process)
 
 
-def hold(process):
-    """Traces the process for a moment, in a child."""
+def hold(pid, seconds=0.3):
+    """Traces a process for a moment, in a child."""
     ready, tells = os.pipe()
     child = os.fork()
     if child == 0:
         seize = 0x4206
-        held = ctypes.CDLL(None, use_errno=True).ptrace(seize, process.pid, None, None) == 0
+        held = ctypes.CDLL(None, use_errno=True).ptrace(seize, pid, None, None) == 0
         os.write(tells, b"+" if held else b"-")
-        time.sleep(0.3)
+        time.sleep(seconds)
         os._exit(0)
     held = os.read(ready, 1) == b"+"
     os.close(ready)
@@ -256,7 +256,7 @@ def check_held(programs):
     """Probes are withdrawn as soon as another process traces the program no more."""
     process = programs.start("spin")
     tracer = programs.attached(process)
-    child = hold(process)
+    child = hold(process.pid)
     check_interrupted(tracer)
     os.waitpid(child, 0)
     check(is_free(process.pid), "the probes are left in the program")
@@ -388,6 +388,25 @@ def check_orphans(programs):
         for child in children:
             check(state_of(child) in "RS", "a child has ended")
             os.kill(child, signal.SIGTERM)
+
+
+def check_held_children(programs):
+    """Of children that other processes trace, it is said that the probes stay in them; all of them are waited for as long as one."""
+    process, tracer, children = begotten(programs)
+    holders = [hold(child, 300) for child in children]
+    began = time.monotonic()
+    tracer.send_signal(signal.SIGINT)
+    out, errors = tracer.communicate(timeout=600)
+    took = time.monotonic() - began
+    for holder in holders:
+        os.kill(holder, signal.SIGKILL)
+        os.waitpid(holder, 0)
+    told = "which the program has created, cannot be stopped: the probes stay in its code"
+    check(out == "end\n" and errors.count(told) == len(children), f"it printed {out!r} {errors!r}")
+    check(took < 17, f"the session has ended after {took:.1f} s")  # 5 s are the keeper's, 5 s djstap's
+    for child in reversed(children):
+        os.kill(child, signal.SIGTERM)
+    check_end(process)
 
 
 def check_executed(programs):
