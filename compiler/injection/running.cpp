@@ -19,12 +19,13 @@ constexpr int attempts_to_place = 200;
 
 } // namespace
 
-// The words from the stack pointer on, up to the end of the mapping, and the same of each stack
-// that a signal has interrupted: whatever was interrupted is among them.
+// The words from the stack pointer on, up to the end of the mapping or as far as stacks are deep,
+// and the same of each stack that a signal has interrupted: whatever was interrupted is among them.
 std::vector<uint64_t> Injection::stack_of(TracedProgram& program,
                                           const arch::StoppedRegisters& registers,
                                           const MemoryMap& map) {
     constexpr size_t most_stacks = 64;
+    constexpr uint64_t most_bytes = uint64_t{64} << 20; // the kernel joins mappings
     std::vector<uint64_t> words;
     std::vector<uint64_t> first = {registers.stack_pointer() & ~uint64_t{7}};
     std::vector<Range> known;
@@ -35,7 +36,7 @@ std::vector<uint64_t> Injection::stack_of(TracedProgram& program,
         });
         if (!mapping || is_known)
             continue;
-        const Range range{first[next], mapping->range.end};
+        const Range range{first[next], std::min(mapping->range.end, first[next] + most_bytes)};
         known.push_back(range);
         const auto bytes = program.read(range.begin, range.end - range.begin);
         if (!bytes)

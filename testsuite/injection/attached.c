@@ -11,6 +11,7 @@
 // - sleepy: it sleeps between calls of sum(), in a function that leaves most of its frame as it is
 // - changes: it has changed the first instruction of adapted()
 // - writable: its code may be written to
+// - joined: a thread's stack is the begin of a mapping of a terabyte
 // - sharing: a child that runs in the same memory calls sum(), too
 // - forking: its children call sum(), one after the other, while it does
 // - stacked: SIGUSR1's handler is interrupted by SIGUSR2's, which waits on a stack of its own
@@ -97,6 +98,17 @@ static void* spin(void* unused) {
     while (!over)
         turn(false);
     return unused;
+}
+
+static void spin_below(pthread_t* thread) {
+    enum { STACK = 1 << 18 };
+    pthread_attr_t attributes;
+    char* const all = mmap(NULL, 1ul << 40, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED || pthread_attr_init(&attributes) ||
+        pthread_attr_setstack(&attributes, all, STACK) ||
+        pthread_create(thread, &attributes, spin, NULL))
+        wrong = true;
 }
 
 // Returns a constant that the program changes.
@@ -277,6 +289,8 @@ int main(int argc, char** argv) {
     }
     if (!strcmp(way, "changes") || !strcmp(way, "writable"))
         adapt(*way == 'w');
+    if (!strcmp(way, "joined"))
+        spin_below(&thread);
     static char stack[65536];
     pid_t child = 0;
     if (!strcmp(way, "sharing"))

@@ -288,6 +288,16 @@ def check_stacked_handlers(programs):
     check_end(process)
 
 
+def check_joined(programs):
+    """A thread whose stack is in one mapping with very much else is stopped, and the probes are withdrawn."""
+    process = programs.start("joined")
+    for _ in range(ATTACHES):
+        done = programs.attach(process, HITS)
+        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        check(is_free(process.pid), "the probes are left in the program")
+    check_end(process)
+
+
 def check_thread(programs):
     """The number of a thread is refused, with that of its process."""
     process = programs.start("spin")
