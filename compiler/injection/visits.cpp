@@ -102,12 +102,16 @@ Status TracedProgram::choose_caller() {
 }
 
 // Each step leaves the thread able to go on without this process: the way back is there before the
-// thread is on it, and it restores the mask whether it was changed or not.
+// thread is on it, and it restores the mask whether it was changed or not. What is below the red
+// zone may belong to somebody else: stacks of coroutines are small.
 Result<uint64_t> TracedProgram::call(long number, const std::array<uint64_t, 6>& arguments) {
     const auto before = arch::StoppedRegisters::of(caller_);
     if (!before)
         return before.failure();
     const arch::WayBack back = before->way_back(blocked_);
+    const auto below = read(back.stack_pointer, back.words.size());
+    if (!below)
+        return below.failure();
     if (auto written = write(back.stack_pointer, back.words); !written)
         return written.failure();
     if (auto written = write(entry_, arch::visit_code()); !written)
@@ -129,6 +133,8 @@ Result<uint64_t> TracedProgram::call(long number, const std::array<uint64_t, 6>&
         return unblocked.failure();
     if (auto stored = before->store(caller_); !stored)
         return stored.failure();
+    if (auto written = write(back.stack_pointer, *below); !written)
+        return written.failure();
     if (auto written = write(entry_, entry_code_); !written)
         return written.failure();
     constexpr int64_t most_errors = 4095;

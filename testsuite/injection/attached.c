@@ -20,6 +20,7 @@
 // - execs: at the first line, it executes itself, to spin
 // - careful: its first thread looks after its signals, its system calls and a number in a vector
 //   register
+// - cramped: what is below the red zone of its first thread's stack belongs to somebody else
 // - crowd: 100 threads call sum() in turns; none calls it again before all others have
 #define _GNU_SOURCE // clone
 #include <pthread.h>
@@ -78,6 +79,18 @@ static void take_care(void) {
     for (volatile int i = 0; i < 1000; i++)
         __asm__ volatile("" : "+x"(number));
     if (number != (double)sink + 0.5)
+        wrong = true;
+}
+
+static void look_below(void) {
+    bool differs = false;
+    __asm__ volatile("lea -1024(%%rsp), %%rdi\n\tmov $112, %%ecx\n\trep stosq\n\t"
+                     "mov $1000000, %%ecx\n1:\tdec %%ecx\n\tjnz 1b\n\t"
+                     "lea -1024(%%rsp), %%rdi\n\tmov $112, %%ecx\n\trepe scasq\n\tsetne %0"
+                     : "=r"(differs)
+                     : "a"(0x5a5a5a5a5a5a5a5aul)
+                     : "rdi", "rcx", "memory", "cc");
+    if (differs)
         wrong = true;
 }
 
@@ -322,11 +335,13 @@ int main(int argc, char** argv) {
         read_line();
         over = true;
     }
-    const bool careful = !strcmp(way, "careful");
+    const bool careful = !strcmp(way, "careful"), cramped = !strcmp(way, "cramped");
     while (!over) {
         turn(faults);
         if (careful)
             take_care();
+        if (cramped)
+            look_below();
     }
     if (child)
         waitpid(child, NULL, 0);

@@ -298,6 +298,15 @@ def check_joined(programs):
     check_end(process)
 
 
+def check_cramped(programs):
+    """System calls that djstap has a thread execute leave its memory as it was, also below its stack."""
+    process = programs.start("cramped")
+    for _ in range(ATTACHES):
+        done = programs.attach(process, HITS)
+        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+    check_end(process)
+
+
 def check_thread(programs):
     """The number of a thread is refused, with that of its process."""
     process = programs.start("spin")
