@@ -19,9 +19,9 @@
  *   n  DJS_NAME_BYTES: a name, which ends at the first NUL
  *   k  a call stack: u64 number of addresses, then these
  *   h  struct djs_histogram_header, then its buckets (s64 each)
- *   B, L, N, D, P, F, I  a text that is made of symbols (symbols.h): u64 number of slots, then
- * these The fields of the event (below) precede the arguments of a format, where the script has
- * them.
+ *   B, L, N, D, P, F, I
+ *      a text that is made of symbols (symbols.h): u64 number of slots, then these
+ * The fields of the event (below) precede the arguments of a format, where the script has them.
  */
 struct djs_record {
 	/* bytes including this header, a multiple of 8; 0 until the record is complete */
@@ -44,11 +44,11 @@ struct djs_record {
 #define DJS_RECORD_COMMIT      0xffffff06u /* l id: prints what was kept under it */
 #define DJS_RECORD_DISCARD     0xffffff07u /* l id: drops it */
 #define DJS_RECORD_SYSTEM      0xffffff08u /* s command: the reader of the session runs it */
-/* print_backtrace(): u64 number of slots (symbols.h), then these */
-#define DJS_RECORD_STACK 0xffffff09u
-/* The number has this bit if lines of the source code belong to it: print_ubacktrace_fileline() */
-#define DJS_STACK_FILELINE     (1ull << 63)
+/* print_backtrace(): u64 number of slots (symbols.h), then these. The number has the bit
+ * DJS_STACK_FILELINE if lines of the source code belong to them: print_ubacktrace_fileline() */
+#define DJS_RECORD_STACK       0xffffff09u
 #define DJS_RECORD_SWITCH_FILE 0xffffff0au /* what follows belongs into the next output file */
+#define DJS_STACK_FILELINE     (1ull << 63)
 
 /* The largest record that every session accepts. A longer one may fit a ring that is large enough,
  * but never a part of a flight recorder's ring; records that do not fit are counted

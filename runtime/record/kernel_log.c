@@ -48,7 +48,7 @@ static const char *text_argument(char *out, size_t size, const void *from, size_
 static void log_stack(const u64 *words, size_t bytes, char *buffer, size_t size)
 {
 	const struct djs_symbol_view view = djs_symbols_here();
-	u64 i, count = bytes < sizeof(u64) ? 0 : words[0];
+	u64 i, count = bytes < sizeof(u64) ? 0 : words[0] & ~DJS_STACK_FILELINE;
 
 	for (i = 1; i <= count && i < bytes / sizeof(u64); i++) {
 		djs_symbol_line(&view, buffer, size, words[i]);
