@@ -68,8 +68,10 @@ std::string DwarfInfo::qualified_name(const FunctionRecord& record) const {
 // Returns whether a pattern that names no inline namespaces means a function.
 bool DwarfInfo::matches_without_inline(std::string_view pattern, const std::string& qualified,
                                        uint64_t offset) const {
+    // What contains a function is found by a search of its unit: too long for each function.
     Dwarf_Die die;
-    if (!dwarf_.get() || !dwarf_offdie(dwarf_.get(), offset, &die))
+    if (!has_scopes_of(pattern, qualified) || !dwarf_.get() ||
+        !dwarf_offdie(dwarf_.get(), offset, &die))
         return false;
     const std::vector<std::string> names = inline_namespaces_of(&die);
     return !names.empty() && qualified_matches(pattern, without_scopes(qualified, names));

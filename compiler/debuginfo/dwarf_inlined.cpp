@@ -41,16 +41,21 @@ std::vector<const InlineRecord*> DwarfInfo::matching_inlines(const FunctionPatte
     }
     if (is_qualified(pattern.function)) {
         const std::string_view name = last_name(pattern.function);
-        for (const InlineRecord& record : has_wildcard(name)
-                                              ? index_.inlines_with_prefix(literal_prefix(name))
-                                              : index_.inlines_named(name))
-            if (file_matches(pattern.file, index_.text(record.file)) &&
-                (qualified_matches(pattern.function, qualified_name(record)) ||
-                 (index_.instances(record).size() &&
-                  matches_without_inline(pattern.function, qualified_name(record),
-                                         index_.instances(record).front().die))))
+        const auto records = has_wildcard(name) ? index_.inlines_with_prefix(literal_prefix(name))
+                                                : index_.inlines_named(name);
+        std::vector<const InlineRecord*> others; // in inline namespaces that are not named
+        for (const InlineRecord& record : records) {
+            if (!file_matches(pattern.file, index_.text(record.file)))
+                continue;
+            const std::string qualified = qualified_name(record);
+            const auto instances = index_.instances(record);
+            if (qualified_matches(pattern.function, qualified))
                 found.push_back(&record);
-        return found;
+            else if (found.empty() && !instances.empty() &&
+                     matches_without_inline(pattern.function, qualified, instances.front().die))
+                others.push_back(&record);
+        }
+        return found.empty() ? others : found;
     }
     const bool wild = has_wildcard(pattern.function);
     const Glob glob(pattern.function);

@@ -143,6 +143,18 @@ std::string without_scopes(std::string_view name, const std::vector<std::string>
     return text.append(last_name(name));
 }
 
+bool has_scopes_of(std::string_view pattern, std::string_view qualified) {
+    std::string_view scopes = pattern.substr(0, pattern.size() - last_name(pattern).size());
+    while (!scopes.empty()) {
+        scopes.remove_suffix(separator.size()); // which they end with
+        const std::string_view part = last_name(scopes);
+        if (!has_wildcard(part) && qualified.find(part) == std::string_view::npos)
+            return false;
+        scopes.remove_suffix(part.size());
+    }
+    return true;
+}
+
 std::string_view last_name(std::string_view name) {
     const size_t at = last_separator(name);
     return at == std::string_view::npos ? name : name.substr(at + separator.size());

@@ -35,6 +35,10 @@ bool means_conversion(std::string_view name, std::string_view qualified);
 // source code need not name.
 std::string without_scopes(std::string_view name, const std::vector<std::string>& names);
 
+// Returns whether a qualified name contains the scopes of a pattern, maybe among others. Those with
+// wildcards count as contained.
+bool has_scopes_of(std::string_view pattern, std::string_view qualified);
+
 struct ScopedName {
     std::string scope; // "shop::order"; empty: none. Without anonymous namespaces
     std::string name;  // without arguments of a template

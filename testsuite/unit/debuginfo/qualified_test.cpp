@@ -59,3 +59,15 @@ TEST(Qualified, PatternsMatchTheLastParts) {
     EXPECT_EQ(last_name("shop::twice<a::b>"), "twice<a::b>");
     EXPECT_EQ(last_name("main"), "main");
 }
+
+TEST(Qualified, ScopesOfPatternsMayBeAmongOthers) {
+    EXPECT_TRUE(has_scopes_of("shop::total", "shop::v2::total"));
+    EXPECT_TRUE(has_scopes_of("::shop::*", "shop::v2::total"));
+    EXPECT_TRUE(has_scopes_of("a::pair<b::c>::get", "a::v2::pair<b::c>::get"));
+    EXPECT_TRUE(has_scopes_of("sh*::v?::total", "order::total"));
+    EXPECT_TRUE(has_scopes_of("shop::operator<<", "shop::v2::operator<<"));
+    EXPECT_TRUE(has_scopes_of("total", "order::total"));
+    EXPECT_FALSE(has_scopes_of("shop::*", "order::total"));
+    EXPECT_FALSE(has_scopes_of("shop::order::*", "shop::v2::total"));
+    EXPECT_FALSE(has_scopes_of("::shop::total", "total"));
+}
