@@ -223,6 +223,9 @@ bool list_points(Invocation& invocation) {
         return false;
     size_t found = 0;
     bool good = true;
+    const ListingOptions wanted{
+        invocation.options.list_variables || invocation.output().lists_mechanisms(),
+        shows_mechanisms(invocation), shows_mechanisms(invocation) && can_fall_back(invocation)};
     for (const ast::ProbePoint& point : file->probes[0].points) {
         const size_t before = found;
         for (const ProbeListing& listing : named_points(invocation, point)) {
@@ -235,13 +238,7 @@ bool list_points(Invocation& invocation) {
             good = false;
             continue;
         }
-        auto listings = list_probes(
-            point,
-            {invocation.options.list_variables || invocation.output().lists_mechanisms(),
-             shows_mechanisms(invocation),
-             invocation.options.in_process && shows_mechanisms(invocation) &&
-                 can_fall_back(invocation)},
-            invocation.images, invocation.diagnostics);
+        auto listings = list_probes(point, wanted, invocation.images, invocation.diagnostics);
         if (!listings) {
             good = false;
             continue;
