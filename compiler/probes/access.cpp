@@ -294,9 +294,12 @@ bool AccessBuilder::finish(bool address_of, SourceRange range) {
                         "the address of a value in a register");
         return true;
     }
-    // What a function returns in a register of the FPU is not there.
+    // What a function returns in a register of the FPU is not there, and of other sizes than these
+    // (_Float16, long double) no function knows what the bits mean.
     const bool is_float = type.kind == CTypeKind::Float;
-    if (aggregate || (is_float && access_.base == Access::Base::ReturnValue && !is_address_))
+    const bool is_known = type.size == sizeof(float) || type.size == sizeof(double);
+    if (aggregate ||
+        (is_float && (!is_known || (access_.base == Access::Base::ReturnValue && !is_address_))))
         return fail(DiagnosticKind::AggregateValue, range, "a '" + info_.type_name(type_) + "'");
     uint64_t bytes = type.size == 0 ? 8 : type.size;
     if (bit_size_ > 0)

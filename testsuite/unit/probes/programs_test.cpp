@@ -69,6 +69,8 @@ struct two { int a, b; };
 two simple(int k) { return {k, k}; }
 int with_double(mixed p, int k) { return p.y + k; }
 double half(mixed* from) { return from->x / 2; }
+struct others { float usual; _Float16 narrow; long double wide; };
+bool is_there(others* all) { return all; }
 )c";
     for (const bool tells : {false, true}) {
         shell(std::string(tells ? "clang++-19" : "g++") +
@@ -97,6 +99,12 @@ double half(mixed* from) { return from->x / 2; }
         EXPECT_NE(refusal(prefix + "half\").return", "println($return)")
                       .find("a 'double' cannot be used"),
                   std::string::npos);
+        EXPECT_EQ(refusal(prefix + "is_there\")", "println($all->usual)"), "fine");
+        for (const char* other : {"narrow", "wide"})
+            EXPECT_NE(refusal(prefix + "is_there\")", std::string("println($all->") + other + ")")
+                          .find("cannot be used"),
+                      std::string::npos)
+                << other;
     }
 }
 
