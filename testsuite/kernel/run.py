@@ -192,7 +192,8 @@ def kernel_folder_in(environment, name):
 
 def beside_kernels(name):
     """Returns the folder of this name beside that of the kernels."""
-    return os.path.join(os.path.dirname(os.environ.get("DJSTAP_KERNELS") or "/var/lib/djstap/kernels"), name)
+    kernels = os.environ.get("DJSTAP_KERNELS") or "/var/lib/djstap/kernels"
+    return os.path.join(os.path.dirname(kernels.rstrip("/")), name)  # as dirname(1)
 
 
 def debug_kernel(name):
