@@ -42,7 +42,7 @@ std::string shortened(const std::string& place) {
     return name.substr(0, name.find(' '));
 }
 
-template <class Number> std::string bytes_of(Number value) {
+template <class Number> std::string number_bytes(Number value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
@@ -69,7 +69,7 @@ std::string file_with(const std::string& lines, const std::string& strings) {
     add(sections[2], 13, strings);
     add(sections[3], 29, names);
     header.e_shoff = sizeof header + content.size();
-    return bytes_of(header) + content + bytes_of(sections);
+    return number_bytes(header) + content + number_bytes(sections);
 }
 
 // A unit of DWARF 5 with one folder, whose name begins at 0 of the strings, and with 65535 files of
@@ -79,19 +79,20 @@ std::string unit_of_files(char content, char form, const std::string& entry,
     // Each operation is a special one, which adds -5 to 8 to the line.
     std::string header("\x01\x01\x01\xfb\x0e\x01", 6);
     header += {1, DW_LNCT_path, DW_FORM_line_strp, 1};
-    header += bytes_of(uint32_t{0});
+    header += number_bytes(uint32_t{0});
     header += {1, content, form};
     header += "\xff\xff\x03";
     for (unsigned i = 0; i < UINT16_MAX; i++)
         header += entry;
-    const std::string unit = bytes_of(uint16_t{5}) + std::string("\x08\0", 2) +
-                             bytes_of(static_cast<uint32_t>(header.size())) + header + program;
-    return bytes_of(static_cast<uint32_t>(unit.size())) + unit;
+    const std::string unit = number_bytes(uint16_t{5}) + std::string("\x08\0", 2) +
+                             number_bytes(static_cast<uint32_t>(header.size())) + header + program;
+    return number_bytes(static_cast<uint32_t>(unit.size())) + unit;
 }
 
 // Sets a line for two bytes at the address.
 std::string program_at(uint64_t address) {
-    return std::string("\0\x09\x02", 3) + bytes_of(address) + std::string("\x06\x22\0\x01\x01", 5);
+    return std::string("\0\x09\x02", 3) + number_bytes(address) +
+           std::string("\x06\x22\0\x01\x01", 5);
 }
 
 } // namespace
@@ -167,9 +168,10 @@ TEST(ElfLines, OfManyLongPathsTakeLittleMemory) {
 
 // Each file has all of the strings as its name.
 TEST(ElfLines, OfNamesWithoutEndTakeLittleTime) {
-    const auto lines = lines_of(file_with(
-        unit_of_files(DW_LNCT_path, DW_FORM_line_strp, bytes_of(uint32_t{1}), program_at(0x1000)),
-        std::string(size_t{64} << 20, 'x')));
+    const auto lines =
+        lines_of(file_with(unit_of_files(DW_LNCT_path, DW_FORM_line_strp, number_bytes(uint32_t{1}),
+                                         program_at(0x1000)),
+                           std::string(size_t{64} << 20, 'x')));
     ASSERT_TRUE(lines);
     EXPECT_TRUE(lines->at(0x1000));
 }
