@@ -70,7 +70,7 @@ two simple(int k) { return {k, k}; }
 int with_double(mixed p, int k) { return p.y + k; }
 double half(mixed* from) { return from->x / 2; }
 struct others { float usual; _Float16 narrow; long double wide; };
-bool is_there(others* all) { return all; }
+bool is_there(others* all) { return all->usual != 0; }
 )c";
     for (const bool tells : {false, true}) {
         shell(std::string(tells ? "clang++-19" : "g++") +
