@@ -85,6 +85,18 @@ _start:
 	mov $4, %edi
 	mov $3, %ebp
 	int $0x80
+	mov $162, %eax		/* nanosleep(0xfffff000, 0): nothing is there */
+	mov $0xfffff000, %ebx
+	mov $0, %ecx
+	int $0x80
+	mov $30, %eax		/* utime(path, 0xfffff000) */
+	mov $path, %ebx
+	mov $0xfffff000, %ecx
+	int $0x80
+	mov $79, %eax		/* settimeofday(0xfffff000, 0xfffff000) */
+	mov $0xfffff000, %ebx
+	mov $0xfffff000, %ecx
+	int $0x80
 	mov $11, %eax		/* execve(path, {path}, 0) */
 	mov $path, %ebx
 	mov $argv, %ecx
