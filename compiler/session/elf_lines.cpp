@@ -5,7 +5,6 @@
 #include <cstring>
 #include <dwarf.h>
 #include <elf.h>
-#include <filesystem>
 #include <string_view>
 #include <zlib.h>
 
@@ -108,6 +107,35 @@ std::string_view text_at(std::string_view strings, uint64_t offset) {
     return text.substr(0, text.find('\0'));
 }
 
+// Returns a path without "." and with as few ".." as possible. A damaged file may have many long
+// ones: this takes no more than some steps for a byte.
+std::string normal(std::string_view path) {
+    const size_t root = path.starts_with('/');
+    std::string out(root, '/');
+    out.reserve(path.size());
+    size_t kept = root; // up to here are ".." which nothing precedes
+    for (size_t at = 0; at < path.size();) {
+        const size_t end = std::min(path.find('/', at), path.size());
+        const std::string_view part = path.substr(at, end - at);
+        at = end + 1;
+        if (part.empty() || part == ".")
+            continue;
+        if (part == ".." && out.size() > kept) {
+            const size_t before = out.rfind('/');
+            out.resize(before == out.npos ? 0 : std::max(before, root));
+            continue;
+        }
+        if (part == ".." && root)
+            continue;
+        if (out.size() > root)
+            out += '/';
+        out += part;
+        if (part == "..")
+            kept = out.size();
+    }
+    return out;
+}
+
 struct LineSections {
     std::string lines, line_strings, strings;
 };
@@ -182,7 +210,7 @@ class LineProgram {
         std::string path(folders_[folder]);
         if (!path.starts_with('/') && folder && folders_[0].starts_with('/'))
             path = std::string(folders_[0]) + "/" + path;
-        return std::filesystem::path(path + "/" + std::string(name)).lexically_normal().string();
+        return normal(path + "/" + std::string(name));
     }
     // A byte of a damaged file may stand for a long path. Behind the limit, files are unknown.
     void add_file(uint64_t folder, std::string_view name) {
