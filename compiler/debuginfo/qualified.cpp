@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::string_view separator = "::";
 constexpr std::string_view anonymous = "(anonymous namespace)";
+// A program's file may contain anything. The demangler calls itself for each letter of some names.
+constexpr size_t most_symbol_bytes = 4096;
 
 using Text = std::unique_ptr<char, decltype(&std::free)>;
 
@@ -166,6 +168,8 @@ std::string ScopedName::with(std::string_view name_in_source) const {
 }
 
 std::optional<ScopedName> scoped_name(std::string_view symbol) {
+    if (symbol.size() > most_symbol_bytes)
+        return std::nullopt;
     if (symbol.starts_with("_R"))
         return of_rust(std::string(symbol));
     return symbol.starts_with("_Z") ? of_itanium(std::string(symbol)) : std::nullopt;

@@ -45,7 +45,7 @@ struct ScopedName {
     // With `name_in_source`, which may have them, in place of the name.
     std::string with(std::string_view name_in_source) const;
 };
-// Returns what a symbol of C++ or Rust says; nothing for other symbols.
+// Returns what a symbol of C++ or Rust says; nothing for other symbols, and for very long ones.
 std::optional<ScopedName> scoped_name(std::string_view symbol);
 
 // Returns whether a pattern means a function with this qualified name: the whole name, or its last
