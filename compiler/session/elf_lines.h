@@ -24,6 +24,8 @@ class ElfLines {
 
     // Finds the line to which the code at an address belongs, for which the file was linked.
     std::optional<Place> at(uint64_t address) const;
+    // About how much memory this takes.
+    size_t memory() const { return path_bytes_ + rows_.capacity() * sizeof(Row); }
 
   private:
     // `file`: an index of files_; `line` 0: no line; `end`: the first address behind a sequence.

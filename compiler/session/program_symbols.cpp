@@ -153,13 +153,21 @@ const std::optional<ElfSymbols>& ProgramSymbols::file(const std::string& path,
 
 const std::optional<ElfLines>& ProgramSymbols::lines_of(const std::string& path,
                                                         const std::string& build_id) {
-    const auto [found, is_new] = lines_.try_emplace({path, build_id});
-    if (is_new && path != kernel_library) {
-        found->second = read_lines(path, build_id);
-        if (!found->second && build_id.size() > 2)
-            found->second = read_lines(debug_file(build_id), build_id);
+    const std::pair key(path, build_id);
+    if (const auto known = lines_.find(key); known != lines_.end())
+        return known->second;
+    if (bytes_of_lines_ >= most_bytes_of_lines_) {
+        lines_.clear();
+        bytes_of_lines_ = 0;
     }
-    return found->second;
+    std::optional<ElfLines>& lines = lines_[key];
+    if (path == kernel_library)
+        return lines;
+    lines = read_lines(path, build_id);
+    if (!lines && build_id.size() > 2)
+        lines = read_lines(debug_file(build_id), build_id);
+    bytes_of_lines_ += lines ? lines->memory() : 0;
+    return lines;
 }
 
 std::optional<ElfLines::Place> ProgramSymbols::place(std::string_view known, bool returns) {

@@ -5,6 +5,7 @@
 #include "session/elf_lines.h"
 #include "session/elf_symbols.h"
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,10 @@ namespace djstap {
 
 class ProgramSymbols {
   public:
+    // Lines are kept until those of another file are read and they take as much memory: of a
+    // damaged file, a few bytes may be much of it, and anybody may run many of these.
+    explicit ProgramSymbols(size_t most_bytes_of_lines = size_t{256} << 20)
+        : most_bytes_of_lines_(most_bytes_of_lines) {}
     // `known`: "0xADDRESS [PATH+0xLINKED]", a NUL and the build-id in hexadecimal. `returns`: the
     // address is one to which a call returns. Returns "name+0x1/0x20 [PATH]", with the name as the
     // source code has it; empty if there is no symbol. With `lines` the file and the line of the
@@ -21,6 +26,8 @@ class ProgramSymbols {
     std::string symbol(std::string_view known, bool returns, bool lines = false);
     // Returns the file and the line of the source code.
     std::optional<ElfLines::Place> place(std::string_view known, bool returns);
+    // The memory of the lines that are kept.
+    size_t bytes_of_lines() const { return bytes_of_lines_; }
 
   private:
     // Each kept while this exists: a session's addresses are in few files.
@@ -30,6 +37,7 @@ class ProgramSymbols {
 
     std::map<std::pair<std::string, std::string>, std::optional<ElfSymbols>> files_;
     std::map<std::pair<std::string, std::string>, std::optional<ElfLines>> lines_;
+    size_t bytes_of_lines_ = 0, most_bytes_of_lines_;
 };
 
 } // namespace djstap

@@ -3,10 +3,13 @@
 #include "session/program_symbols.h"
 
 #include "include/symbols.h"
+#include "system/temporary.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <link.h>
 #include <string>
@@ -179,3 +182,28 @@ TEST(ProgramSymbols, OfTheKernelsLibrary) {
 }
 
 } // namespace
+
+TEST(ProgramSymbols, LinesOfManyFilesAreNotKeptTogether) {
+    auto made = TemporaryFolder::create(temporary_directory());
+    ASSERT_TRUE(made);
+    const auto known = [&](const std::string& name) {
+        const std::string source = made->path() + "/" + name + ".c";
+        std::ofstream(source) << "void _start(void) {}\n";
+        const std::string command =
+            "gcc -g -nostdlib -static -Wl,-Ttext=0x401000 -Wl,--build-id=0x" + name + " -o " +
+            made->path() + "/" + name + " " + source;
+        EXPECT_EQ(std::system(command.c_str()), 0);
+        return "0x401000 [" + made->path() + "/" + name + "+0x401000]" + std::string(1, '\0') +
+               name;
+    };
+    const std::string first = known("aaaaaaaa"), second = known("bbbbbbbb");
+    ProgramSymbols all, few(1);
+    for (const std::string& each : {first, second, first}) {
+        EXPECT_TRUE(all.place(each, false));
+        const auto place = few.place(each, false);
+        ASSERT_TRUE(place);
+        EXPECT_EQ(place->line, 1U);
+    }
+    EXPECT_GT(few.bytes_of_lines(), 0U);
+    EXPECT_EQ(all.bytes_of_lines(), 2 * few.bytes_of_lines());
+}
