@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <elf.h>
 #include <filesystem>
@@ -41,8 +42,9 @@ TracedProgram::TracedProgram(TracedProgram&& other) noexcept
     : pid_(other.pid_), caller_(other.caller_), was_started_(other.was_started_),
       attached_(std::exchange(other.attached_, false)), stopped_(std::exchange(other.stopped_, {})),
       entry_(other.entry_), entry_code_(std::move(other.entry_code_)), held_(other.held_),
-      held_details_(other.held_details_), is_to_stop_(other.is_to_stop_), blocked_(other.blocked_),
-      memory_(std::move(other.memory_)), device_(other.device_), inode_(other.inode_) {}
+      held_details_(other.held_details_), has_moved_(other.has_moved_),
+      is_to_stop_(other.is_to_stop_), blocked_(other.blocked_), memory_(std::move(other.memory_)),
+      device_(other.device_), inode_(other.inode_) {}
 
 TracedProgram::~TracedProgram() {
     if (!was_started_)
@@ -89,9 +91,14 @@ Status TracedProgram::wait_for_stop(int wanted) {
     }
 }
 
-// A thread gets one signal when it is let go; this one stops all of them, whoever gets it.
+// A thread gets one signal when it is let go; this one stops all of them, whoever gets it. SIGCONT
+// that has come since then ends it.
 void TracedProgram::send_stop() {
-    if (std::exchange(is_to_stop_, false))
+    constexpr uint64_t go_on = uint64_t{1} << (SIGCONT - 1);
+    const auto pending = field_of_status(pid_, "ShdPnd");
+    const bool goes_on =
+        held_ == SIGCONT || (pending && (strtoull(pending->c_str(), nullptr, 16) & go_on) != 0);
+    if (std::exchange(is_to_stop_, false) && !goes_on)
         kill(pid_, SIGSTOP);
 }
 
@@ -244,6 +251,8 @@ std::vector<pid_t> TracedProgram::threads() const {
 }
 
 void TracedProgram::resume() {
+    if (attached_)
+        return_held();
     if (attached_ && held_details_ && held_details_->si_signo == held_)
         ptrace(PTRACE_SETSIGINFO, caller_, nullptr, &*held_details_);
     held_details_.reset();

@@ -72,6 +72,7 @@ class TracedProgram {
     Status run_to(Stop wanted);
     Status execute_call();
     void hold(int signal);
+    void return_held();
     Status stop_all();
     Status choose_caller();
     bool is_visiting() const;
@@ -90,6 +91,7 @@ class TracedProgram {
     std::string entry_code_;                // what the file has at the entry
     int held_ = 0;                          // a signal that arrived between steps
     std::optional<siginfo_t> held_details_; // of that signal
+    bool has_moved_ = false;                // the caller ran since then
     bool is_to_stop_ = false;               // SIGSTOP arrived as well
     uint64_t blocked_ = 0;                  // the program's own mask of signals
     FileDescriptor memory_;

@@ -11,6 +11,9 @@
 #include "injection/tracing.h"
 
 #include <algorithm>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
 
 namespace djstap::injection {
 
@@ -18,6 +21,7 @@ namespace djstap::injection {
 // of this one.
 void TracedProgram::hold(int signal) {
     held_ = signal;
+    has_moved_ = false;
     held_details_.emplace();
     if (signal == 0 || ptrace(PTRACE_GETSIGINFO, caller_, nullptr, &*held_details_) != 0)
         held_details_.reset();
@@ -34,16 +38,43 @@ Status TracedProgram::run_to(Stop wanted) {
         const int status = wait_for(caller_);
         if (!WIFSTOPPED(status))
             return ended_early(status);
+        has_moved_ = true;
         const int signal = WSTOPSIG(status);
         if (is_interruption(status) ? wanted == Stop::Interruption : signal == (SIGTRAP | 0x80))
             return Done{};
         if (is_interruption(status))
             continue;
-        if (signal == SIGSTOP && held_ != 0)
+        if (signal == SIGSTOP)
             is_to_stop_ = true;
         else
             hold(signal);
     }
+}
+
+// Has the caller, which ran since a signal was held, get that signal when it is let go: only where
+// a thread stops to get one does the kernel take what its tracer passes on. It is sent once more,
+// which it also gets if this process is killed. The instruction of a fault is repeated anyway.
+void TracedProgram::return_held() {
+    if (!has_moved_ || held_ == 0)
+        return;
+    const bool is_fault = held_ == SIGSEGV || held_ == SIGBUS || held_ == SIGILL || held_ == SIGFPE;
+    if (held_ == SIGSTOP)
+        is_to_stop_ = true;
+    const bool is_sent = held_ != SIGSTOP &&
+                         !(is_fault && held_details_ && held_details_->si_code > 0) &&
+                         syscall(SYS_tgkill, pid_, caller_, held_) == 0;
+    const int wanted = std::exchange(held_, 0);
+    while (is_sent && ptrace(PTRACE_CONT, caller_, nullptr, nullptr) == 0) {
+        const int status = wait_for(caller_);
+        if (!WIFSTOPPED(status))
+            break;
+        if (is_interruption(status))
+            continue;
+        held_ = WSTOPSIG(status); // if it is another one, that which is wanted comes next
+        break;
+    }
+    if (held_ != wanted)
+        held_details_.reset();
 }
 
 // Lets the caller execute the system call that its registers prepare. Single steps would do, but

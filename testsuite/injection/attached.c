@@ -5,6 +5,7 @@
 // - spin: nothing else
 // - faults: pages are protected again and again, and a signal's handler makes the one accessible
 //   that the signal names
+// - signalled: its first thread prints "received" when it gets SIGUSR1
 // - leaderless: its first thread ends when there is a line; another one ends the process at the
 //   next line
 // - traced: a child traces it
@@ -56,6 +57,13 @@ static void open_page(int number, siginfo_t* details, void* context) {
         return;
     }
     mprotect((char*)((unsigned long)at & ~(PAGE - 1ul)), PAGE, PROT_READ | PROT_WRITE);
+}
+
+static void receive(int number, siginfo_t* details, void* context) {
+    (void)number;
+    (void)context;
+    if (details->si_code != SI_USER || write(1, "received\n", 9) != 9)
+        wrong = true;
 }
 
 static bool sleepy;
@@ -314,6 +322,10 @@ int main(int argc, char** argv) {
         pthread_create(&forker, NULL, fork_often, NULL);
     if (!strcmp(way, "stacked"))
         stack_handlers();
+    if (!strcmp(way, "signalled")) {
+        action.sa_sigaction = receive;
+        sigaction(SIGUSR1, &action, NULL);
+    }
     if (!strcmp(way, "execs"))
         pthread_create(&thread, NULL, execute, argv[0]);
     const bool begets = !strcmp(way, "begets");

@@ -5,9 +5,9 @@
     attached.py --djstap build/release/bin/djstap [--attaches N] [--kills N] [CHECK...]
 """
 import argparse
-import ctypes
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -16,7 +16,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from harness import HERE, Runner, check, children_of, is_free, lacks_instructions, run_tests, state_of, wait_until  # noqa: E402
+from harness import HERE, Runner, check, check_end, children_of, go_on, hold, is_free, lacks_instructions, run_tests, state_of, wait_until  # noqa: E402
 
 SOURCE = os.path.join(HERE, "attached.c")
 ATTACHES = 6
@@ -68,17 +68,6 @@ class Programs:
         tracer = subprocess.Popen(self.command(process, ONCE), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         check(tracer.stdout.readline() == "hit\n", "there is no hit")
         return tracer
-
-
-def go_on(process):
-    process.stdin.write("go on\n")
-    process.stdin.flush()
-
-
-def check_end(process, expected="right\n"):
-    go_on(process)
-    out, _ = process.communicate(timeout=600)
-    check(process.returncode == 0 and out == expected, f"the program printed {out!r}, status {process.returncode}")
 
 
 def check_interrupted(tracer):
@@ -146,6 +135,13 @@ def check_faults(programs):
         done = programs.attach(process, HITS)
         check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
     check_end(process)
+    process = programs.start("signalled")
+    for stop in range(1, 4):  # at one of them, the thread is traced, but not asked to stop yet
+        _, done = kill_keeper(programs, process, stop, f"{process.pid}:{int(signal.SIGUSR1)}")
+        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        wait_until(lambda: select.select([process.stdout], [], [], 0)[0], f"the signal of stop {stop} is lost")
+        check(process.stdout.readline() == "received\n", "the program printed something else")
+    check_end(process)
 
 
 def check_sleepy(programs):
@@ -183,10 +179,10 @@ def check_without_keeper(programs):
     check_end(process)
 
 
-def kill_keeper(programs, process, stop, who):
-    """Has the process that places and withdraws the probes killed at this stop. Returns how many there were, and what djstap printed."""
+def kill_keeper(programs, process, stop, who, script=HITS):
+    """Has the process that places and withdraws the probes killed at this stop, or a signal sent to a process: `who` is PROCESS:SIGNAL. Returns how many there were, and what djstap printed."""
     told = os.path.join(programs.folder, "stops")
-    done = subprocess.run([programs.killer(), str(stop), who, told, *programs.command(process, HITS)], capture_output=True, text=True, timeout=1200,
+    done = subprocess.run([programs.killer(), str(stop), who, told, *programs.command(process, script)], capture_output=True, text=True, timeout=1200,
                           env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}, check=False)  # it detects none in a process that is traced
     with open(told) as file:
         return int(file.read()), done
@@ -213,6 +209,19 @@ def check_keeper_killed(programs):
     check_end(process)
 
 
+def check_stopped(programs):
+    """A program that is stopped while probes are placed or withdrawn stays stopped, and goes on with SIGCONT."""
+    process = programs.start("careful")
+    script = 'global n probe process.function("sum") { n++ } probe timer.ms(100) { exit() }'
+    for stop in stops_to_try(programs, process)[::2]:
+        _, done = kill_keeper(programs, process, stop, f"{process.pid}:{int(signal.SIGSTOP)}", script)
+        check(done.returncode == 0 and not done.stderr and is_free(process.pid), f"it printed {done.stdout!r} {done.stderr!r}")
+        wait_until(lambda: state_of(process.pid) == "T", f"the program goes on after stop {stop}")
+        process.send_signal(signal.SIGCONT)
+        wait_until(lambda: state_of(process.pid) != "T", f"the program does not go on after stop {stop}")
+    check_end(process)
+
+
 def check_both_killed(programs):
     """Whenever djstap and that process are killed, the program goes on."""
     process = programs.start("careful")
@@ -233,23 +242,6 @@ def check_traced(programs):
     check(done.returncode == 1 and "another process traces it" in done.stderr and "WARNING" not in done.stderr, f"messages: {done.stderr}")
     check(is_free(process.pid), "something is left in the program")
     check_end(process)
-
-
-def hold(pid, seconds=0.3):
-    """Traces a process for a moment, in a child."""
-    ready, tells = os.pipe()
-    child = os.fork()
-    if child == 0:
-        seize = 0x4206
-        held = ctypes.CDLL(None, use_errno=True).ptrace(seize, pid, None, None) == 0
-        os.write(tells, b"+" if held else b"-")
-        time.sleep(seconds)
-        os._exit(0)
-    held = os.read(ready, 1) == b"+"
-    os.close(ready)
-    os.close(tells)
-    check(held, "the process cannot be traced")
-    return child
 
 
 def check_held(programs):

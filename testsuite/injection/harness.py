@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests of --runtime=process have in common: the programs, what can be seen of a process, and how tests are run."""
+import ctypes
 import os
 import subprocess
 import time
@@ -77,6 +78,34 @@ def state_of(pid):
             return file.read().rsplit(")", 1)[1].split()[0]
     except OSError:
         return "gone"
+
+
+def go_on(process):
+    process.stdin.write("go on\n")
+    process.stdin.flush()
+
+
+def check_end(process, expected="right\n"):
+    go_on(process)
+    out, _ = process.communicate(timeout=600)
+    check(process.returncode == 0 and out == expected, f"the program printed {out!r}, status {process.returncode}")
+
+
+def hold(pid, seconds=0.3):
+    """Traces a process for a moment, in a child."""
+    ready, tells = os.pipe()
+    child = os.fork()
+    if child == 0:
+        seize = 0x4206
+        held = ctypes.CDLL(None, use_errno=True).ptrace(seize, pid, None, None) == 0
+        os.write(tells, b"+" if held else b"-")
+        time.sleep(seconds)
+        os._exit(0)
+    held = os.read(ready, 1) == b"+"
+    os.close(ready)
+    os.close(tells)
+    check(held, "the process cannot be traced")
+    return child
 
 
 def lacks_instructions(djstap):

@@ -2,11 +2,12 @@
 // Runs djstap, and kills the process that places and withdraws its probes in the middle of its
 // work:
 //
-//     killer N one|both FILE COMMAND…
+//     killer N one|both|PROCESS:SIGNAL FILE COMMAND…
 //
 // kills it at the Nth stop of its system calls that change or wait for another process (each stops
-// at its beginning and at its end); `both`: djstap, too, before it. Writes to FILE how many stops
-// there were. The exit status is that of the command, 128 after a signal.
+// at its beginning and at its end); `both`: djstap, too, before it. With the number of a process,
+// this signal is sent to that one instead. Writes to FILE how many stops there were. The exit
+// status is that of the command, 128 after a signal.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -45,6 +46,9 @@ int main(int argc, char** argv) {
         return 98;
     const long last = atol(argv[1]);
     const int both = strcmp(argv[2], "both") == 0;
+    pid_t other = 0;
+    int sent = SIGKILL;
+    sscanf(argv[2], "%d:%d", &other, &sent);
     const pid_t command = fork();
     if (command < 0)
         fail("fork");
@@ -91,8 +95,10 @@ int main(int argc, char** argv) {
                 counts((long)registers.orig_rax) && ++stops == last) {
                 if (both)
                     kill(command, SIGKILL);
-                kill(keeper, SIGKILL);
-                continue;
+                kill(other ? other : keeper, sent);
+                if (!other)
+                    continue;
+                usleep(20000); // it takes the signal meanwhile
             }
         }
         // Children that are not the keeper execute something before long.
