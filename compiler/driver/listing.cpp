@@ -223,9 +223,12 @@ bool list_points(Invocation& invocation) {
         return false;
     size_t found = 0;
     bool good = true;
-    const ListingOptions wanted{
-        invocation.options.list_variables || invocation.output().lists_mechanisms(),
-        shows_mechanisms(invocation), shows_mechanisms(invocation) && can_fall_back(invocation)};
+    ListingOptions wanted{invocation.options.list_variables ||
+                              invocation.output().lists_mechanisms(),
+                          shows_mechanisms(invocation), can_fall_back(invocation)};
+    if (wanted.uprobes)
+        for (const std::string& each : objections_to_jumps(invocation))
+            wanted.objection += (wanted.objection.empty() ? "" : "; ") + each;
     for (const ast::ProbePoint& point : file->probes[0].points) {
         const size_t before = found;
         for (const ProbeListing& listing : named_points(invocation, point)) {

@@ -84,9 +84,11 @@ bool Listing::family(const ast::ProbePoint& point, bool quiet) {
             listing.variables = describe_variables(make_scope(info, candidate));
         const CodeFile code = code_file(candidate.image);
         std::string objection;
-        if (wanted.jumps && wanted.uprobes && code.kind == ImageKind::Program)
+        if (code.kind == ImageKind::Program)
+            objection = wanted.objection;
+        if (objection.empty() && wanted.jumps && wanted.uprobes && code.kind == ImageKind::Program)
             objection = jumps.objection(candidate.site, code);
-        else if (wanted.jumps)
+        else if (wanted.jumps && objection.empty())
             listing.jump = jumps.of(candidate.site, code);
         listing.point = std::move(candidate.site.point);
         listing.mechanism = candidate.site.mechanism;

@@ -47,6 +47,8 @@ struct ListingOptions {
     // With programs alone: what jumps do not reach is listed with the uprobe that would be there if
     // a script named it.
     bool uprobes = false;
+    // Why no jump can be placed in the process that is probed, with `uprobes`; empty: jumps may be.
+    std::string objection = {};
 };
 // Returns what a probe point (wildcards allowed) matches, sorted, without duplicates.
 std::optional<std::vector<ProbeListing>> list_probes(const ast::ProbePoint& point,
