@@ -106,7 +106,7 @@ bool settle_in_process(const ast::ProbePoint& point, Resolver& resolver,
         resolver.diagnostics
             .report(DiagnosticKind::CannotProbe, argument.argument_range,
                     {argument.string,
-                     "there are only " + what +
+                     std::string(inlined == 1 ? "there is" : "there are") + " only " + what +
                          ", and --runtime=process probes entries and returns of functions"})
             .hint(hint);
     else
