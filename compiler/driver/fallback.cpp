@@ -38,11 +38,13 @@ std::vector<std::string> objections_to_jumps(const Invocation& invocation) {
     return reasons;
 }
 
-void fall_back(Invocation& invocation, uint32_t source, std::vector<std::string> reasons) {
+void fall_back(Invocation& invocation, uint32_t source, std::vector<std::string> reasons,
+               std::string hint) {
     Options next = invocation.options;
     next.in_process = next.user_space = false;
     Options::Fallback& why = next.fallback.emplace();
     why.reasons = std::move(reasons);
+    why.hint = std::move(hint);
     // Standard input cannot be read once more.
     if (!next.expression && next.script_file == "-" && next.example.empty())
         why.script = invocation.sources.file(source).text;
@@ -62,7 +64,7 @@ void tell_of_fallback(Invocation& invocation) {
     if (shown < reasons.size())
         text += "; and " + std::to_string(reasons.size() - shown) + " more reasons (-v)";
     invocation.diagnostics.report(DiagnosticKind::FallsBack, {}, {text})
-        .hint("a ? behind a probe point, or a pattern, omits what cannot be patched");
+        .hint(options.fallback->hint);
 }
 
 } // namespace djstap::driver

@@ -18,8 +18,9 @@ bool can_fall_back(const Invocation& invocation);
 std::vector<std::string> objections_to_jumps(const Invocation& invocation);
 
 // Has the run begin again as a kernel module, for these reasons.
-// `source`: the script's id.
-void fall_back(Invocation& invocation, uint32_t source, std::vector<std::string> reasons);
+// `source`: the script's id; `hint`: how the user avoids that.
+void fall_back(Invocation& invocation, uint32_t source, std::vector<std::string> reasons,
+               std::string hint);
 
 // Reports that, in the run that has begun again.
 void tell_of_fallback(Invocation& invocation);

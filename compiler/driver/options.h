@@ -105,6 +105,7 @@ struct Options {
     // A run of --runtime=process that has begun again as a kernel module.
     struct Fallback {
         std::vector<std::string> reasons;
+        std::string hint;
         std::optional<std::string> script; // if it came from standard input
     };
     std::optional<Fallback> fallback;

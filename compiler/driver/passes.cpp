@@ -353,7 +353,8 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
     options.notes_unreached = invocation.options.last_pass == 5 && can_fall_back(invocation);
     if (options.notes_unreached)
         if (auto reasons = objections_to_jumps(invocation); !reasons.empty()) {
-            fall_back(invocation, analyzed.source, std::move(reasons));
+            fall_back(invocation, analyzed.source, std::move(reasons),
+                      "with -W, it is refused instead");
             return std::nullopt;
         }
     if (!invocation.options.mechanism.empty())
@@ -368,7 +369,8 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
     if (!plan)
         return std::nullopt;
     if (!plan->unreached.empty()) {
-        fall_back(invocation, analyzed.source, std::move(plan->unreached));
+        fall_back(invocation, analyzed.source, std::move(plan->unreached),
+                  "a ? behind a probe point, or a pattern, omits what cannot be patched");
         return std::nullopt;
     }
     auto needed = symbols_for_calls(analyzed.program);
