@@ -20,11 +20,12 @@ bool can_fall_back(const Invocation& invocation) {
     const Options& options = invocation.options;
     if (!options.in_process)
         return false;
-    const MissingParts missing = missing_parts(options);
-    if (!missing.text.empty() && options.verbose() > 0)
-        fprintf(stderr, "djstap: uprobes cannot take the place of jumps: %s\n",
-                missing.text.c_str());
-    return missing.text.empty();
+    const Result<KernelFiles> files = find_kernel(options.kernel);
+    const std::string missing =
+        files ? missing_parts(*files, options).text : files.failure().message;
+    if (!missing.empty() && options.verbose() > 0)
+        fprintf(stderr, "djstap: uprobes cannot take the place of jumps: %s\n", missing.c_str());
+    return missing.empty();
 }
 
 std::vector<std::string> objections_to_jumps(const Invocation& invocation) {

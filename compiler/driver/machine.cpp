@@ -194,11 +194,8 @@ GuestKernel guest_kernel(const KernelFiles& files) {
     return {files.release, resolved(files.vmlinuz), resolved(files.modules)};
 }
 
-MissingParts missing_parts(const Options& options) {
+MissingParts missing_parts(const KernelFiles& files, const Options& options) {
     MissingParts missing;
-    Result<KernelFiles> files = find_kernel(options.kernel);
-    if (!files)
-        return {files.failure().message, files.failure().hint};
     auto add = [&](const std::string& what, const std::string& remedy) {
         missing.text += (missing.text.empty() ? "" : "; ") + what;
         if (!remedy.empty())
@@ -206,9 +203,9 @@ MissingParts missing_parts(const Options& options) {
     };
     struct utsname name = {};
     uname(&name);
-    if (files->release != name.release)
-        add("it runs kernel " + std::string(name.release) + ", not " + files->release, "");
-    for (const Fact& fact : kernel_facts(*files))
+    if (files.release != name.release)
+        add("it runs kernel " + std::string(name.release) + ", not " + files.release, "");
+    for (const Fact& fact : kernel_facts(files))
         if (fact.needed_to_compile && !fact.present)
             add(fact.name + ": " + fact.value, fact.remedy);
     for (const Fact& fact : running_facts(options))
@@ -223,11 +220,12 @@ bool check_machine(Invocation& invocation) {
             invocation.fail(DiagnosticKind::GuestUnavailable, invocation.guest_kernel->failure());
         return static_cast<bool>(*invocation.guest_kernel);
     }
-    if (auto files = find_kernel(invocation.options.kernel); !files) {
+    const Result<KernelFiles> files = find_kernel(invocation.options.kernel);
+    if (!files) {
         invocation.fail(DiagnosticKind::KernelUnusable, files.failure());
         return false;
     }
-    const MissingParts missing = missing_parts(invocation.options);
+    const MissingParts missing = missing_parts(*files, invocation.options);
     if (missing.text.empty())
         return true;
     std::string guest = "--guest runs it in a throw-away virtual machine";

@@ -27,11 +27,11 @@ Result<KernelFiles> find_guest_kernel(const std::string& release);
 // Converts its files for a guest. A kernel that several paths lead to has one saved guest.
 GuestKernel guest_kernel(const KernelFiles& files);
 
-// What this machine lacks for compiling a module and running it; empty texts: nothing.
+// What this machine lacks for compiling a module for a kernel and running it; empty texts: nothing.
 struct MissingParts {
     std::string text, remedies;
 };
-MissingParts missing_parts(const Options& options);
+MissingParts missing_parts(const KernelFiles& files, const Options& options);
 
 // Determines where the script will run, before work is done for it: fixes the guest's kernel in the
 // options, or examines the running machine. Reports everything that is missing in one message.

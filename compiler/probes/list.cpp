@@ -83,13 +83,14 @@ bool Listing::family(const ast::ProbePoint& point, bool quiet) {
         if (const DebugInfo* info = wanted.variables ? types_of(candidate) : nullptr)
             listing.variables = describe_variables(make_scope(info, candidate));
         const CodeFile code = code_file(candidate.image);
-        std::string objection;
-        if (code.kind == ImageKind::Program)
-            objection = wanted.objection;
-        if (objection.empty() && wanted.jumps && wanted.uprobes && code.kind == ImageKind::Program)
-            objection = jumps.objection(candidate.site, code);
-        else if (wanted.jumps && objection.empty())
-            listing.jump = jumps.of(candidate.site, code);
+        const bool in_program = code.kind == ImageKind::Program;
+        std::string objection = in_program ? wanted.objection : std::string();
+        if (wanted.jumps && objection.empty()) {
+            if (in_program && wanted.uprobes)
+                objection = jumps.objection(candidate.site, code);
+            else
+                listing.jump = jumps.of(candidate.site, code);
+        }
         listing.point = std::move(candidate.site.point);
         listing.mechanism = candidate.site.mechanism;
         listing.reason = std::move(candidate.site.reason);
