@@ -70,6 +70,11 @@ class Programs:
         return tracer
 
 
+def expect_one(done):
+    """The script of a session that has ended printed 1, and djstap told nothing else."""
+    check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+
+
 def check_interrupted(tracer):
     tracer.send_signal(signal.SIGINT)
     out, errors = tracer.communicate(timeout=600)
@@ -133,12 +138,12 @@ def check_faults(programs):
     process = programs.start("faults")
     for _ in range(ATTACHES):
         done = programs.attach(process, HITS)
-        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        expect_one(done)
     check_end(process)
     process = programs.start("signalled")
     for stop in range(1, 4):  # at one of them, the thread is traced, but not asked to stop yet
         _, done = kill_keeper(programs, process, stop, f"{process.pid}:{int(signal.SIGUSR1)}")
-        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        expect_one(done)
         wait_until(lambda: select.select([process.stdout], [], [], 0)[0], f"the signal of stop {stop} is lost")
         check(process.stdout.readline() == "received\n", "the program printed something else")
     check_end(process)
@@ -151,7 +156,7 @@ def check_sleepy(programs):
         function, _, at = point.partition(".")
         done = programs.attach(process, f"""global n probe process.function("{function}"){'.' + at if at else ''} {{ if (++n == 20) exit() }}
             probe end {{ println(n >= 20) }}""")
-        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        expect_one(done)
         check(is_free(process.pid), f"the probes of {point} are left in the program")
     check_end(process)
 
@@ -191,7 +196,7 @@ def kill_keeper(programs, process, stop, who, script=HITS):
 def stops_to_try(programs, process):
     """Some of the moments when the process that places and withdraws the probes may be killed; with as many kills as there are, all."""
     stops, done = kill_keeper(programs, process, 1000000, "one")
-    check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+    expect_one(done)
     check(stops > 100, f"{stops} stops")
     return [1 + stops * turn // programs.kills for turn in range(min(programs.kills, stops))]
 
@@ -285,7 +290,7 @@ def check_joined(programs):
     process = programs.start("joined")
     for _ in range(ATTACHES):
         done = programs.attach(process, HITS)
-        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        expect_one(done)
         check(is_free(process.pid), "the probes are left in the program")
     check_end(process)
 
@@ -295,7 +300,7 @@ def check_cramped(programs):
     process = programs.start("cramped")
     for _ in range(ATTACHES):
         done = programs.attach(process, HITS)
-        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        expect_one(done)
     check_end(process)
 
 
@@ -356,7 +361,7 @@ def check_forking(programs):
         probe end { println(n >= 20000); delete a }"""
     for _ in range(programs.attaches):
         done = programs.attach(process, script)
-        check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+        expect_one(done)
         check(is_free(process.pid), "something is left in the program")
     check_end(process)
 
@@ -379,7 +384,7 @@ def check_children(programs):
     check(all(map(is_free, children)), "the probes are left in its children")
     done = subprocess.run([programs.djstap, "--runtime=process", "-x", str(children[1]), "-e", HITS], capture_output=True, text=True, timeout=1200,
                           check=False)
-    check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
+    expect_one(done)
     for child in reversed(children):
         os.kill(child, signal.SIGTERM)
     check_end(process)
