@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One run of changes: what is drawn, which tests run it, whether one fails."""
 import hashlib
+import itertools
 import json
 import multiprocessing
 import multiprocessing.pool
@@ -9,6 +10,7 @@ import pickle
 import re
 import subprocess
 import sys
+import threading
 import time
 
 import equivalent
@@ -76,7 +78,8 @@ class Run:
         self.state = digest(*[part for path in self.paths for part in (path, self.texts[path])])
         self.tests_state = digest(*trees.contents(root, "testsuite", ":!testsuite/mutation"))
         self.equivalent = equivalent.read(root)
-        self.tree = trees.Tree(root, os.path.join(self.folder, "changed"), KERNELS)
+        self.trees = [trees.Tree(root, os.path.join(self.folder, f"changed-{number + 1}"), KERNELS) for number in range(options.jobs)]
+        self.tree = self.trees[0]
         self.noting = trees.Tree(root, os.path.join(self.folder, "noting"), KERNELS, "-include " + os.path.join(self.folder, "noting", "reach.h"))
 
     def main(self):
@@ -90,17 +93,23 @@ class Run:
         draw = self.make_draw()
         if self.options.show:
             while draw.drawn < self.options.count and (mutant := draw.next()):
-                draw.took(mutant)
                 say(f"{mutant.path}:{mutant.line}: {mutant.function}: {mutant.kind}: {' '.join(mutant.old.split())[:100]}")
             return 0
         self.note_blocks()
         say("building what is changed")
-        if not self.tree.compile(self.programs):
-            sys.exit(f"mutate: the unchanged sources do not compile: {self.tree.log}")
-        self.tests = self.tree.tests()
-        self.objects, self.kits = self.tree.objects(), {} if self.programs else self.tree.kits(self.releases)
+        for tree in self.trees:
+            self.build_unchanged(tree)
         self.judge_all(draw)
         return self.report([self.name_of_results()])
+
+    def build_unchanged(self, tree):
+        """The tree, with what its objects and tests are before a change."""
+        tree.copy()
+        tree.configure()
+        if not tree.compile(self.programs):
+            sys.exit(f"mutate: the unchanged sources do not compile: {tree.log}")
+        tree.known_tests = tree.tests()
+        tree.known_objects, tree.known_kits = tree.objects(), {} if self.programs else tree.kits(self.releases)
 
     def programs_asked(self):
         """What is to be built for the tests that are asked: their programs, where --tests leaves programs of unit tests alone;
@@ -219,11 +228,11 @@ class Run:
         """Names of the tests that run its block, the quickest first."""
         part = next((text for folder, text in WITHOUT_NOTES.items() if mutant.path.startswith(folder)), None)
         if part:
-            names = [name for name in self.reached if part in name and name in self.tests]
+            names = [name for name in self.reached if part in name and name in self.tree.known_tests]
         else:
             number = reach.smallest(self.files[mutant.path][1], mutant.begin)
             block = -1 if number is None else self.firsts[mutant.path] + number
-            names = [name for name, blocks in self.reached.items() if block in blocks and name in self.tests]
+            names = [name for name, blocks in self.reached.items() if block in blocks and name in self.tree.known_tests]
         return sorted((name for name in names if re.search(self.options.tests, name)), key=lambda name: self.seconds[name])
 
     # Judging
@@ -238,41 +247,56 @@ class Run:
                     asked_again = result["verdict"] in (SURVIVED, UNREACHED) and result.get("tests") != self.tests_state
                     if result["state"] == self.state and not asked_again:
                         known[result["place"]] = result
-        judged = 0
-        with open(path, "a", encoding="utf-8") as file:
-            while judged < self.options.count and (mutant := draw.next()):
+        counted = itertools.count(1)
+        turn = threading.Lock()  # of the draw and of the file
+
+        def judge_some(tree):
+            while True:
+                with turn:
+                    mutant = draw.next() if draw.drawn < self.options.count else None
+                if not mutant:
+                    return
                 argument = self.equivalent.get(mutant.key())
                 result = known.get(place_of(mutant))
                 if result is None or argument:
-                    began = time.monotonic()
-                    try:
-                        verdict, why = (EQUIVALENT, argument) if argument else self.judge(mutant)
-                    finally:
-                        self.tree.write(mutant.path, self.texts[mutant.path])
-                    result = {"state": self.state, "tests": self.tests_state, "place": place_of(mutant), "line": mutant.line,
-                              "path": mutant.path, "kind": mutant.kind, "function": mutant.function, "old": mutant.old,
-                              "new": mutant.text, "verdict": verdict, "why": why, "seconds": round(time.monotonic() - began),
-                              "key": mutant.key()}
-                    file.write(json.dumps(result) + "\n")
-                    file.flush()
-                if result["verdict"] in (KILLED, SURVIVED, UNREACHED):
-                    judged += 1
-                    draw.took(mutant)
-                    say(f"{judged}: {mutant.path}:{mutant.line}: {mutant.kind}: {result['verdict']} ({result['why']})")
-                elif result["verdict"] == EQUIVALENT:
-                    say(f"{mutant.path}:{mutant.line}: {mutant.kind}: {EQUIVALENT}, drawn again")
+                    result = self.result_of(mutant, tree, argument)
+                    with turn:
+                        file.write(json.dumps(result) + "\n")
+                        file.flush()
+                with turn:
+                    if result["verdict"] in (KILLED, SURVIVED, UNREACHED):
+                        say(f"{next(counted)}: {mutant.path}:{mutant.line}: {mutant.kind}: {result['verdict']} ({result['why']})")
+                        continue
+                    draw.give_back(mutant)
+                    if result["verdict"] == EQUIVALENT:
+                        say(f"{mutant.path}:{mutant.line}: {mutant.kind}: {EQUIVALENT}, drawn again")
 
-    def judge(self, mutant):
+        with open(path, "a", encoding="utf-8") as file, multiprocessing.pool.ThreadPool(len(self.trees)) as pool:
+            for _ in pool.imap_unordered(judge_some, self.trees):
+                pass
+
+    def result_of(self, mutant, tree, argument):
+        """What is kept of it in the file of results."""
+        began = time.monotonic()
+        try:
+            verdict, why = (EQUIVALENT, argument) if argument else self.judge(mutant, tree)
+        finally:
+            tree.write(mutant.path, self.texts[mutant.path])
+        return {"state": self.state, "tests": self.tests_state, "place": place_of(mutant), "line": mutant.line, "path": mutant.path,
+                "kind": mutant.kind, "function": mutant.function, "old": mutant.old, "new": mutant.text, "verdict": verdict, "why": why,
+                "seconds": round(time.monotonic() - began), "key": mutant.key()}
+
+    def judge(self, mutant, tree):
         """(verdict, the test that killed it or what else is to be said)."""
-        self.tree.write(mutant.path, mutant.apply(self.texts[mutant.path]))
-        if not self.tree.compile(self.programs):
+        tree.write(mutant.path, mutant.apply(self.texts[mutant.path]))
+        if not tree.compile(self.programs):
             return "does not compile", ""
-        same = self.tree.objects() == self.objects
+        same = tree.objects() == tree.known_objects
         if not self.programs and mutant.path.startswith("runtime/") and not sources.in_user_space(mutant.path):
-            kits = self.tree.kits(self.releases)
+            kits = tree.kits(self.releases)
             if kits is None:
                 return "does not compile", ""
-            same = same and kits == self.kits
+            same = same and kits == tree.known_kits
         if same:
             return "same code", ""
         names = self.tests_of(mutant)
@@ -283,8 +307,8 @@ class Run:
             expected = self.seconds[name]
             if spent + expected > 60 * self.options.minutes:
                 break
-            command, folder, kernel = self.tests[name]
-            status, output, seconds = self.tree.run(command, 5 * expected + 30, folder)
+            command, folder, kernel = tree.known_tests[name]
+            status, output, seconds = tree.run(command, 5 * expected + 30, folder)
             spent += seconds
             ran += 1
             if status != 0 and self.is_kill(name, kernel):

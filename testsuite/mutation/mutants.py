@@ -138,28 +138,33 @@ def in_file(unit, path, source):
 
 class Draw:
     """An endless draw: a file by its lines, then one of its mutants, each once. The core (runtime and code generation)
-    has the share that is asked for."""
+    has the share that is asked for; it and the rest have orders of their own, which do not depend on what is given back when."""
 
     def __init__(self, seed, by_file, lines, core_share):
-        self.random = random.Random(seed)
-        self.left = {path: list(found) for path, found in sorted(by_file.items()) if found}
+        self.left, self.random = {}, {}
+        for core in (False, True):
+            self.left[core] = {path: list(found) for path, found in sorted(by_file.items()) if found and sources.is_core(path) == core}
+            self.random[core] = random.Random(f"{seed} {core}")
         self.lines = lines
         self.core_share = core_share
         self.drawn, self.core = 0, 0
 
     def next(self):
         """None when all are drawn."""
-        if not self.left:
+        core = self.core < self.core_share * (self.drawn + 1)
+        core = core if self.left[core] else not core
+        left = self.left[core]
+        if not left:
             return None
-        wants_core = self.core < self.core_share * (self.drawn + 1)
-        paths = [path for path in self.left if sources.is_core(path) == wants_core] or list(self.left)
-        path = self.random.choices(paths, [self.lines[each] for each in paths])[0]
-        mutants = self.left[path]
-        mutant = mutants.pop(self.random.randrange(len(mutants)))
-        if not mutants:
-            del self.left[path]
+        path = self.random[core].choices(list(left), [self.lines[each] for each in left])[0]
+        mutant = left[path].pop(self.random[core].randrange(len(left[path])))
+        if not left[path]:
+            del left[path]
+        self.drawn += 1
+        self.core += core
         return mutant
 
-    def took(self, mutant):
-        self.drawn += 1
-        self.core += sources.is_core(mutant.path)
+    def give_back(self, mutant):
+        """It does not count, another is to be drawn."""
+        self.drawn -= 1
+        self.core -= sources.is_core(mutant.path)

@@ -91,7 +91,9 @@ class Tree:
 
     def logged(self, command):
         with open(self.log, "ab") as log:
-            return subprocess.run(command, stdout=log, stderr=log, check=False)
+            # What another tree compiled already is in the cache, whatever folder it is in.
+            environment = dict(os.environ, CCACHE_BASEDIR=self.path, CCACHE_NOHASHDIR="1")
+            return subprocess.run(command, stdout=log, stderr=log, check=False, env=environment)
 
     def objects(self):
         """{object file: hash} of the build."""
