@@ -2,6 +2,7 @@
 #include "debuginfo/qualified.h"
 
 #include "image/glob.h"
+#include "system/demangle.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,8 +17,10 @@ namespace {
 
 constexpr std::string_view separator = "::";
 constexpr std::string_view anonymous = "(anonymous namespace)";
-// A program's file may contain anything. The demangler calls itself for each letter of some names.
-constexpr size_t most_symbol_bytes = 4096;
+// A program's file may contain anything. LLVM's demanglers call themselves for each letter of some
+// names, and print parts again that are referred to, for some names until no memory is left.
+constexpr size_t most_symbol_bytes = 4096, most_name_bytes = 65536;
+constexpr std::ptrdiff_t most_references = 24; // where libiberty cannot tell
 
 using Text = std::unique_ptr<char, decltype(&std::free)>;
 
@@ -112,6 +115,15 @@ std::optional<ScopedName> of_rust(const std::string& symbol) {
     return found;
 }
 
+// Returns whether the texts that the symbol stands for have a bounded size.
+bool is_bounded(std::string_view symbol) {
+    const Demangling result = demangle(symbol, most_name_bytes).result;
+    const auto is_reference = [](char c) { return c == 'S' || c == 'T' || c == 'B'; };
+    return result == Demangling::Done ||
+           (result == Demangling::Unknown &&
+            std::count_if(symbol.begin(), symbol.end(), is_reference) <= most_references);
+}
+
 } // namespace
 
 bool is_qualified(std::string_view name) {
@@ -168,7 +180,7 @@ std::string ScopedName::with(std::string_view name_in_source) const {
 }
 
 std::optional<ScopedName> scoped_name(std::string_view symbol) {
-    if (symbol.size() > most_symbol_bytes)
+    if (symbol.size() > most_symbol_bytes || !is_bounded(symbol))
         return std::nullopt;
     if (symbol.starts_with("_R"))
         return of_rust(std::string(symbol));

@@ -2,15 +2,13 @@
 #include "session/program_symbols.h"
 
 #include "include/symbols.h"
+#include "system/demangle.h"
 #include "system/descriptor.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
-#include <cxxabi.h>
 #include <elf.h>
 #include <fcntl.h>
-#include <memory>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,16 +90,6 @@ std::optional<ElfSymbols> read_kernel_library() {
             return true;
         },
         bytes);
-}
-
-std::string demangled(std::string_view name) {
-    std::string text(name);
-    if (!name.starts_with("_Z"))
-        return text;
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> source(
-        abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), std::free);
-    return status == 0 && source ? source.get() : text;
 }
 
 std::string hexadecimal(uint64_t value) {
@@ -198,11 +186,12 @@ std::string ProgramSymbols::symbol(std::string_view known, bool returns, bool li
     if (where.size() + line.size() + end.size() < DJS_SYMBOL_MAX)
         where += line;
     where += end;
-    std::string name = demangled(found->name);
-    if (name.size() + where.size() >= DJS_SYMBOL_MAX) // the texts of records have room for this
-        name = found->name.substr(
-            0, where.size() < DJS_SYMBOL_MAX ? DJS_SYMBOL_MAX - where.size() - 1 : 0);
-    return name + where;
+    // The texts of records have room for this.
+    const size_t most = where.size() < DJS_SYMBOL_MAX ? DJS_SYMBOL_MAX - where.size() - 1 : 0;
+    const Demangled source_name = demangle(found->name, most);
+    if (source_name.result == Demangling::Done)
+        return source_name.text + where;
+    return std::string(found->name.substr(0, most)) + where;
 }
 
 } // namespace djstap

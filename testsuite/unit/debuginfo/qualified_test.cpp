@@ -52,6 +52,40 @@ TEST(Qualified, HostileSymbolsHaveNone) {
     EXPECT_EQ(parts_of("_ZN4shop5orderE" + deep.substr(0, 1000) + "i"), "shop | order");
 }
 
+// Each parameter is a template that refers to the one before twice: without its end, the text of
+// the last would have 2^34 parts.
+TEST(Qualified, SymbolsThatStandForTooMuchHaveNone) {
+    const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    std::string symbol = "_ZN4shop1fE1PI1AS1_E", rust = "_RINvCs1234_1a1f";
+    for (size_t i = 2; i < digits.size(); i++)
+        symbol += std::string("S0_IS") + digits[i] + "_S" + digits[i] + "_E";
+    EXPECT_EQ(parts_of(symbol.substr(0, 31)), "shop | f");
+    EXPECT_EQ(parts_of(symbol), "none");
+    // What libiberty does not read, as it is too long.
+    EXPECT_EQ(parts_of(symbol + std::string(1000, 'i')), "none");
+    EXPECT_EQ(parts_of("_ZN4shop1fE" + std::string(1100, 'i')), "shop | f");
+    // Tuples of Rust; a reference is the offset behind _R.
+    size_t last = rust.size() - 2;
+    rust += "TmmE";
+    for (int i = 0; i < 40; i++) {
+        const size_t at = rust.size() - 2;
+        const auto reference = [](size_t to) {
+            std::string text;
+            for (to--; text.empty() || to; to /= 62)
+                text.insert(text.begin(), static_cast<char>(to % 62 < 10   ? '0' + to % 62
+                                                            : to % 62 < 36 ? 'a' + to % 62 - 10
+                                                                           : 'A' + to % 62 - 36));
+            return "B" + text + "_";
+        };
+        rust += "T" + reference(last) + reference(last) + "E";
+        last = at;
+        if (i == 2) {
+            EXPECT_EQ(parts_of(rust + "E"), "a | f") << rust;
+        }
+    }
+    EXPECT_EQ(parts_of(rust + "E"), "none") << rust;
+}
+
 TEST(Qualified, PatternsMatchTheLastParts) {
     EXPECT_TRUE(qualified_matches("shop::total", "shop::total"));
     EXPECT_TRUE(qualified_matches("order::total", "shop::order::total"));

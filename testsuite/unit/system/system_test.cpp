@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "system/demangle.h"
 #include "system/file.h"
 #include "system/hash.h"
 #include "system/process.h"
@@ -409,6 +410,33 @@ TEST_F(Files, InheritedDescriptorsKeepTheirNumbers) {
     ASSERT_TRUE(process);
     EXPECT_EQ(process->wait(), 0);
     EXPECT_EQ(*read_file(path), "there\n");
+}
+
+std::string text_of(const std::string& symbol, size_t most = 768) {
+    const Demangled found = demangle(symbol, most);
+    return found.result == Demangling::Done      ? found.text
+           : found.result == Demangling::TooLong ? "too long" + found.text
+                                                 : "unknown" + found.text;
+}
+
+TEST(Demangling, SymbolsOfCxxAndRust) {
+    EXPECT_EQ(text_of("_ZN4shop7throwerEi"), "shop::thrower(int)");
+    EXPECT_EQ(text_of("_ZTVN4shop5orderE"), "vtable for shop::order");
+    EXPECT_EQ(text_of("_ZN4shop7throwerEi.isra.0"), "shop::thrower(int) [clone .isra.0]");
+    EXPECT_EQ(text_of("_ZN4shop5Order5total17h0123456789abcdefE"), "shop::Order::total");
+    EXPECT_EQ(text_of("_RNvMNtCs1234_2rs4shopNtB2_5Order5total"), "<rs::shop::Order>::total");
+    for (const char* symbol :
+         {"", "main", "_Z", "_R", "_Ready", "_ZN", "__Z1fi", "i", "_GLOBAL__I_f"})
+        EXPECT_EQ(text_of(symbol), "unknown") << symbol;
+    EXPECT_EQ(text_of("_Z1f" + std::string(300000, 'P') + "i"), "unknown");
+}
+
+TEST(Demangling, EndsWhereThereIsNoRoom) {
+    EXPECT_EQ(text_of("_Z1fi", 6), "f(int)");
+    EXPECT_EQ(text_of("_Z1fi", 5), "too long");
+    EXPECT_EQ(text_of("_Z1fi", 0), "too long");
+    EXPECT_EQ(text_of("_RNvCs1234_1a1f", 4), "a::f");
+    EXPECT_EQ(text_of("_RNvCs1234_1a1f", 3), "too long");
 }
 
 } // namespace
