@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "semantics/names.h"
 
+#include "semantics/points.h"
+
 #include <algorithm>
 
 namespace djstap::semantics {

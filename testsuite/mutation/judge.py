@@ -21,8 +21,9 @@ import trees
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KERNELS = os.environ.get("DJSTAP_KERNELS", "/var/lib/djstap/kernels")
-# What prints no notes: it is built by commands of its own, or ends with the guest. Its tests are those with this in their names.
-WITHOUT_NOTES = {"runtime/capi/": "c-interface", "compiler/guest/agent/": "guest", "compiler/guest/share/": "guest"}
+# What prints no notes: it is built by commands of its own, runs in programs that know nothing of notes, or ends with the guest. Its tests are
+# those with this in their names.
+WITHOUT_NOTES = {"runtime/capi/": "c-interface", "runtime/injected/": "injection", "compiler/guest/agent/": "guest", "compiler/guest/share/": "guest"}
 KILLED, SURVIVED, UNREACHED = "killed", "survived", "no test runs it"
 EQUIVALENT = "equivalent, with an argument"
 

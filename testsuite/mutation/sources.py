@@ -33,8 +33,8 @@ def is_core(path):
 
 
 def in_user_space(path):
-    """Is this part of the runtime of --runtime=user alone?"""
-    return path.startswith("runtime/userspace/")
+    """Is this part of the runtimes of --runtime=user and --runtime=process alone?"""
+    return path.startswith(("runtime/userspace/", "runtime/injected/"))
 
 
 def kernel_flags(root, kernels, release):
