@@ -350,7 +350,7 @@ std::optional<ResolvedScript> resolve(Invocation& invocation, AnalyzedScript ana
     if (invocation.options.user_space)
         options.hz = DJS_USER_HZ;
     options.in_process = invocation.options.in_process;
-    options.notes_unreached = invocation.options.last_pass == 5 && can_fall_back(invocation);
+    options.notes_unreached = can_fall_back(invocation);
     if (options.notes_unreached)
         if (auto reasons = objections_to_jumps(invocation); !reasons.empty()) {
             fall_back(invocation, analyzed.source, std::move(reasons),
