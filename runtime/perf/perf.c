@@ -118,19 +118,21 @@ static int attach_perf(struct djs_site_run *run)
 	perf->run = run;
 	run->data = perf;
 	run->armed = 1;
-	cpus_read_lock();
+	/* Without cpus_read_lock(), which creating the event takes: a CPU that is going waits for
+	 * the outer one, and the inner one for that CPU. */
 	for_each_online_cpu (cpu) {
 		struct perf_event *event = perf_event_create_kernel_counter(
 		    &attr, cpu, NULL, counter < DJS_MOST_PERF_COUNTERS ? NULL : perf_overflowed,
 		    perf);
 
+		if (PTR_ERR(event) == -ENODEV && !cpu_online(cpu))
+			continue;
 		if (IS_ERR(event)) {
 			error = PTR_ERR(event);
 			break;
 		}
 		perf->events[cpu] = event;
 	}
-	cpus_read_unlock();
 	if (error) {
 		detach_perf(run);
 		free_detached();
