@@ -38,24 +38,23 @@ void djs_conditions_exit(void)
 	cancel_work_sync(&rearm_work);
 }
 
-/* Returns the value of a condition; the previous one if its locks cannot be taken, which is
- * counted, and retried. */
-static u32 evaluate_condition(u32 number)
+/* Keeps the value of a condition; the previous one if its locks cannot be taken, which is counted,
+ * and retried. A handler that changes it compares its value with the kept one under the same
+ * locks: were it kept after their release, a change back in between would be lost. */
+static void evaluate_condition(u32 number)
 {
 	const struct djs_handler *handler =
 	    &djs_script.handlers[djs_script.handler_count - djs_script.condition_count + number];
 	struct djs_ctx *ctx = djs_enter(handler, NULL);
-	u32 holds;
 
 	if (!ctx) {
 		djs_conditions_changed();
-		return djs_script.condition_states[number];
+		return;
 	}
 	ctx->condition = 0;
 	handler->body(ctx);
-	holds = ctx->condition != 0;
+	WRITE_ONCE(djs_script.condition_states[number], ctx->condition != 0);
 	djs_leave(ctx);
-	return holds;
 }
 
 static bool condition_holds(const struct djs_site_run *run)
@@ -82,7 +81,7 @@ void djs_conditions_evaluate(void)
 	u32 i;
 
 	for (i = 0; i < djs_script.condition_count; i++)
-		WRITE_ONCE(djs_script.condition_states[i], evaluate_condition(i));
+		evaluate_condition(i);
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i], *other;
 		bool wanted = false;
