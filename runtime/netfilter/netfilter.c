@@ -19,15 +19,14 @@ static DJS_HANDLER_CODE unsigned int packet_seen(void *data, struct sk_buff *skb
 	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
 	struct pt_regs regs =
 	    DJS_CALL_REGISTERS(state->hook, skb, state->in, state->out, NF_ACCEPT, state->pf);
-	u64 verdict;
 
 	if (handler->by_regs)
 		handler->by_regs(NULL, &regs);
 	else
 		djs_run_handler(handler, run->site, &regs);
-	/* A packet that is stolen or queued without an owner would never be freed. */
-	verdict = djs_register_argument(&regs, 5);
-	return verdict == NF_DROP || verdict == NF_STOP ? verdict : NF_ACCEPT;
+	/* A packet that is stolen or queued without an owner would never be freed; nor would one
+	 * with NF_STOP, which no kernel since 4.10 knows. */
+	return djs_register_argument(&regs, 5) == NF_DROP ? NF_DROP : NF_ACCEPT;
 }
 
 static int attach_hook(struct djs_site_run *run)
