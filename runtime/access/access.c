@@ -104,9 +104,13 @@ static DJS_HANDLER_CODE bool write_user(u64 address, u32 size, u64 value)
 {
 	void __user *to = (void __user *)address;
 	bool written;
+	u8 byte;
 
-	/* Only where this task's own memory is certain to be mapped. */
-	if (djs_level() || !current->mm || !access_ok(to, size))
+	/* Only where this task's own memory is certain to be mapped: while the kernel switches
+	 * tasks, that of the next one is mapped before it is the current one, which the kernel's
+	 * own function sees. */
+	if (djs_level() || !current->mm || !access_ok(to, size) ||
+	    copy_from_user_nofault(&byte, to, sizeof(byte)))
 		return false;
 	pagefault_disable();
 	written = !__copy_to_user_inatomic(to, &value, size);
