@@ -23,7 +23,8 @@ bool djs_reader_comes(void)
 void djs_reader_goes(void)
 {
 	WRITE_ONCE(djs_reader_pid, DJS_NO_READER);
-	atomic_set(&owners, 0);
+	/* Before the closing file asks whether exit() was called: exit() asks for an owner then. */
+	atomic_xchg(&owners, 0);
 }
 
 bool djs_reader_attached(void)
