@@ -58,8 +58,8 @@ DJS_HANDLER_CODE u32 djs_statistic_bucket(const struct djs_statistic_shape *shap
 		return log_bucket(value);
 	if (shape->buckets == 0 || shape->width <= 0 || value < shape->low)
 		return 0;
-	bucket = ((u64)value - (u64)shape->low) / (u64)shape->width + 1;
-	return bucket < shape->buckets - 1 ? (u32)bucket : shape->buckets - 1;
+	bucket = ((u64)value - (u64)shape->low) / (u64)shape->width;
+	return bucket < shape->buckets - 2 ? (u32)bucket + 1 : shape->buckets - 1;
 }
 
 DJS_HANDLER_CODE void djs_statistic_add(const struct djs_statistic_shape *shape,

@@ -142,6 +142,11 @@ TEST(Statistic, LinearBuckets) {
     shape.buckets = 5;
     EXPECT_EQ(djs_statistic_bucket(&shape, smallest), 1u);
     EXPECT_EQ(djs_statistic_bucket(&shape, largest), 3u);
+    shape.high = smallest + 2;
+    shape.width = 1;
+    EXPECT_EQ(djs_statistic_bucket(&shape, smallest + 2), 3u);
+    EXPECT_EQ(djs_statistic_bucket(&shape, largest - 1), 4u);
+    EXPECT_EQ(djs_statistic_bucket(&shape, largest), 4u);
 }
 
 TEST(Statistic, HistogramStoresHeaderAndBuckets) {
