@@ -30,6 +30,8 @@ struct djs_cpu {
 			    */
 	unsigned long variables; /* what is added to the address of a per-CPU variable as linked */
 	s64 inside; /* calls into functions with return djprobes minus returns: may be negative */
+	u32 lent_busy; /* the context of tasks before djs_task_lock: its busy and its handler */
+	const struct djs_handler *lent_handler;
 };
 DECLARE_PER_CPU(struct djs_cpu, djs_cpu);
 /* Returns the sum of one 64-bit field over all CPUs. */
