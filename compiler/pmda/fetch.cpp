@@ -28,7 +28,7 @@ Metrics::Value Metrics::value_of(const Script& script, Of of) {
         return counts.lost_records + counts.oversized;
     case Of::Skipped:
         return counts.skipped_busy + counts.skipped_locked + counts.skipped_stack +
-               counts.skipped_kretprobe + counts.skipped_kprobe;
+               counts.skipped_kretprobe + counts.skipped_kprobe + counts.missed_calls;
     case Of::Errors:
         break;
     }

@@ -122,6 +122,7 @@ class JsonOutput : public Output {
                             {"skipped_stack", counts.skipped_stack},
                             {"skipped_kretprobe", counts.skipped_kretprobe},
                             {"skipped_kprobe", counts.skipped_kprobe},
+                            {"missed_calls", counts.missed_calls},
                             {"not_followed", counts.not_followed},
                             {"deep_hits", counts.deep_hits},
                             {"short_stacks", counts.short_stacks},

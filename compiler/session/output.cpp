@@ -193,6 +193,11 @@ std::vector<std::string> describe_counts(const djs_counts& counts) {
          " returns were missed because all instances were in use: try .maxactive(N)"},
         {counts.skipped_kprobe, " hit was missed inside another kprobe",
          " hits were missed inside another kprobe"},
+        {counts.missed_calls,
+         " return of a program was missed: there were too many calls at a time to keep the values "
+         "of their entries",
+         " returns of programs were missed: there were too many calls at a time to keep the values "
+         "of their entries"},
         {counts.not_followed,
          " thread or process of a program was not followed: there were too many at a time (for "
          "perf "

@@ -133,6 +133,7 @@ static void fill_counts(struct djs_counts *counts)
 	counts->skipped_stack = DJS_CPU_SUM(skipped_stack);
 	counts->skipped_kprobe = djs_kprobes_missed().nested + djs_kretprobes_missed().nested;
 	counts->skipped_kretprobe = djs_kretprobes_missed().without_instance;
+	counts->missed_calls = djs_calls_missed();
 	counts->not_followed = djs_perf_not_followed() + djs_members_missed();
 	counts->deep_hits = djs_deep_hits();
 	counts->short_stacks = djs_user_stacks_incomplete();

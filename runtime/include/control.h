@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #endif
 
-#define DJS_ABI_VERSION 18u
+#define DJS_ABI_VERSION 19u
 
 enum djs_state {
 	DJS_STATE_LOADED = 0, /* nothing has run yet */
@@ -67,6 +67,7 @@ struct djs_counts {
 	u64 skipped_stack;     /* too little of the kernel's stack was left (MINSTACKSPACE) */
 	u64 skipped_kretprobe; /* no free kretprobe instance (nmissed) */
 	u64 skipped_kprobe;    /* nmissed of kprobes, of kretprobes too: hit inside another */
+	u64 missed_calls;      /* returns whose values of the entry had to make room for others */
 	u64 not_followed;      /* threads to which an event of their program was not attached */
 	u64 deep_hits;	     /* in processes that may descend from that of -c or -x, too far away */
 	u64 short_stacks;    /* stacks of programs that end before their outermost caller */

@@ -4,6 +4,9 @@
 #include <linux/sched.h>
 #include <linux/tracepoint.h>
 
+#include <asm/syscall.h>
+#include <asm/unistd.h>
+
 #include "arch/runtime.h"
 #include "process/process.h"
 #include "programs/handler.h"
@@ -11,11 +14,23 @@
 
 #ifdef DJS_HAVE_TRACEPOINTS
 
-/* Those that began before the session, and new tasks' returns from their creation. */
-static atomic64_t calls_unknown = ATOMIC64_INIT(0);
-
 /* A task makes one call at a time: it needs no other name. */
 #define ONLY_CALL 1
+
+/* Its values would stay for ever. */
+static bool never_returns(long number)
+{
+	return number == __NR_exit || number == __NR_exit_group;
+}
+
+/* A new task returns from a call that its parent has begun. */
+static DJS_HANDLER_CODE bool is_new_task(struct pt_regs *regs, long result)
+{
+	long number = syscall_get_nr(current, regs);
+
+	return !result && (number == __NR_clone || number == __NR_clone3 || number == __NR_fork ||
+			   number == __NR_vfork);
+}
 
 static DJS_HANDLER_CODE void keep_values(const struct djs_process_site *site, struct pt_regs *regs)
 {
@@ -37,8 +52,7 @@ static DJS_HANDLER_CODE void keep_values(const struct djs_process_site *site, st
 
 static DJS_HANDLER_CODE void hit_return(const struct djs_process_site *site, struct pt_regs *regs)
 {
-	u64 *values =
-	    site->calls ? djs_call_find(site->calls, site, ONLY_CALL, &calls_unknown) : NULL;
+	u64 *values = site->calls ? djs_call_find(site->calls, site, ONLY_CALL) : NULL;
 	struct djs_ctx *ctx;
 
 	if (site->calls && !values)
@@ -78,7 +92,7 @@ static DJS_HANDLER_CODE void call_entered(void *unused, struct pt_regs *regs, lo
 			continue;
 		if (moment == DJS_PROCESS_SYSCALL)
 			djs_process_hit(site, regs);
-		else if (site->calls)
+		else if (site->calls && !never_returns(number))
 			keep_values(site, regs);
 	}
 	preempt_enable_notrace();
@@ -99,7 +113,7 @@ static DJS_HANDLER_CODE void call_returned(void *unused, struct pt_regs *regs, l
 			continue;
 		if (site->handler->by_regs)
 			djs_process_hit(site, regs);
-		else
+		else if (!site->calls || !is_new_task(regs, result))
 			hit_return(site, regs);
 	}
 	preempt_enable_notrace();

@@ -3,7 +3,8 @@
 // entry to its return, so a call is found by its task and its return address' place on the stack;
 // a function that ends in a call of another one shares its place with it, so the owner counts, too.
 // What a call leaves that never returns (longjmp, the end of its task) is overwritten by the next
-// call at that place, or when the room is needed: the oldest first.
+// call at that place, or when the room is needed: the oldest first. If that one does return, its
+// values are missed, which is counted.
 #include <linux/hash.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -38,7 +39,15 @@ struct call {
 
 struct bucket {
 	raw_spinlock_t lock;
+	u32 displaced; /* calls that gave their place away and have not returned */
 };
+
+static atomic64_t calls_missed = ATOMIC64_INIT(0);
+
+u64 djs_calls_missed(void)
+{
+	return atomic64_read(&calls_missed);
+}
 
 struct djs_calls {
 	u32 bucket_bits;
@@ -126,7 +135,8 @@ static DJS_HANDLER_CODE bool is_of_current(const struct djs_calls *calls, const 
 	       call->task_executed == current->self_exec_id && call->era == READ_ONCE(calls->era);
 }
 
-/* The call's own place from before, else a free one, else that of the oldest call. */
+/* The call's own place from before, else a free one, else that of the oldest call. Counts the
+ * latter as displaced. */
 static DJS_HANDLER_CODE struct call *choose_place(const struct djs_calls *calls, u32 bucket,
 						  const void *owner, unsigned long frame)
 {
@@ -144,6 +154,8 @@ static DJS_HANDLER_CODE struct call *choose_place(const struct djs_calls *calls,
 		if (!is_in_use(call) && (!chosen || call->order < chosen->order))
 			chosen = call;
 	}
+	if (!chosen || (chosen->state == CALL_RUNS && chosen->era == READ_ONCE(calls->era)))
+		calls->buckets[bucket].displaced++;
 	return chosen;
 }
 
@@ -181,8 +193,7 @@ DJS_HANDLER_CODE void djs_call_begun(u64 *values, bool valid)
 	set_state(values, valid ? CALL_RUNS : CALL_IGNORED);
 }
 
-DJS_HANDLER_CODE u64 *djs_call_find(struct djs_calls *calls, const void *owner, unsigned long frame,
-				    atomic64_t *missed)
+DJS_HANDLER_CODE u64 *djs_call_find(struct djs_calls *calls, const void *owner, unsigned long frame)
 {
 	u32 bucket = bucket_of_call(calls, frame);
 	bool ignored = false;
@@ -191,6 +202,10 @@ DJS_HANDLER_CODE u64 *djs_call_find(struct djs_calls *calls, const void *owner, 
 
 	raw_spin_lock_irqsave(&calls->buckets[bucket].lock, flags);
 	call = find_call(calls, bucket, owner, frame);
+	if (!call && calls->buckets[bucket].displaced) {
+		calls->buckets[bucket].displaced--;
+		atomic64_inc(&calls_missed);
+	}
 	if (call && !is_of_current(calls, call)) {
 		call->state = CALL_FREE;
 		call = NULL;
@@ -199,8 +214,6 @@ DJS_HANDLER_CODE u64 *djs_call_find(struct djs_calls *calls, const void *owner, 
 	if (call)
 		call->state = ignored ? CALL_FREE : CALL_RETURNS;
 	raw_spin_unlock_irqrestore(&calls->buckets[bucket].lock, flags);
-	if (!call)
-		atomic64_inc(missed);
 	return call && !ignored ? call->values : NULL;
 }
 

@@ -65,8 +65,9 @@ u64 *djs_call_begin(struct djs_calls *calls, const void *owner, unsigned long fr
 void djs_call_begun(u64 *values, bool valid);
 /* Returns what was kept for the call, until djs_call_over; NULL: nothing, because it had no values,
  * or because there were too many calls, which is counted. */
-u64 *djs_call_find(struct djs_calls *calls, const void *owner, unsigned long frame,
-		   atomic64_t *missed);
+u64 *djs_call_find(struct djs_calls *calls, const void *owner, unsigned long frame);
 void djs_call_over(u64 *values);
+/* Returns how many calls returned whose values had to make room for those of others. */
+u64 djs_calls_missed(void);
 
 #endif

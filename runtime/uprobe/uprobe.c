@@ -23,7 +23,6 @@ struct djs_uprobe {
 	struct djs_site_run *run;
 	struct djs_program only; /* path NULL: hits in processes of all programs count */
 	struct djs_calls *calls; /* its handler's; NULL: that needs no values from the entry */
-	atomic64_t missed;
 	struct inode *inode;
 	struct uprobe *uprobe; /* the kernel's object, where it is the handle */
 	u64 offset;
@@ -100,8 +99,7 @@ static DJS_HANDLER_CODE int uretprobe_returned(struct uprobe_consumer *consumer,
 	if (!concerns_process(probe))
 		return 0;
 	if (probe->calls) {
-		values = djs_call_find(probe->calls, probe->run, djs_returned_from(regs),
-				       &probe->missed);
+		values = djs_call_find(probe->calls, probe->run, djs_returned_from(regs));
 		if (!values)
 			return 0;
 	} else if (handler->by_regs) {
@@ -318,7 +316,6 @@ static void free_detached_uprobes(void)
 		struct djs_uprobe *probe = detached_uprobes;
 
 		detached_uprobes = probe->next;
-		probe->run->missed += atomic64_read(&probe->missed);
 		kfree(probe);
 	}
 }
@@ -358,13 +355,6 @@ static void uprobe_disarm(void)
 	free_detached_uprobes();
 }
 
-static u64 uprobe_missed(const struct djs_site_run *run)
-{
-	const struct djs_uprobe *probe = run->data;
-
-	return atomic64_read(&probe->missed);
-}
-
 static void uprobe_free(void)
 {
 	free_calls();
@@ -374,7 +364,6 @@ static void uprobe_free(void)
 const struct djs_mechanism_ops djs_ops_uprobe = {
     .attach = uprobe_attach,
     .disarm = uprobe_disarm,
-    .missed = uprobe_missed,
     .free = uprobe_free,
     .last = true,
     .drains = true,

@@ -81,29 +81,31 @@ TEST(JsonOutput, ProbesAreCountedAndDescribed) {
 }
 
 TEST(JsonOutput, EachCountHasItsName) {
-    EXPECT_EQ(json_of([](Output& output) {
-                  output.counts({.lost_records = 1,
-                                 .oversized = 2,
-                                 .overwritten = 3,
-                                 .skipped_busy = 4,
-                                 .skipped_locked = 5,
-                                 .skipped_stack = 6,
-                                 .skipped_kretprobe = 7,
-                                 .skipped_kprobe = 8,
-                                 .not_followed = 9,
-                                 .deep_hits = 10,
-                                 .short_stacks = 11,
-                                 .unread_programs = 12,
-                                 .errors = 13,
-                                 .failed_sites = 14,
-                                 .inside = 15,
-                                 .pinned = 16});
-              }),
-              R"({"type":"lost_events","data":{"events":1,"oversized":2,"overwritten":3,)"
-              R"("skipped_busy":4,"skipped_locked":5,"skipped_stack":6,"skipped_kretprobe":7,)"
-              R"("skipped_kprobe":8,"not_followed":9,"deep_hits":10,"short_stacks":11,)"
-              R"("unread_programs":12,"errors":13,"failed_sites":14,"inside":15,"pinned":16}})"
-              "\n");
+    EXPECT_EQ(
+        json_of([](Output& output) {
+            output.counts({.lost_records = 1,
+                           .oversized = 2,
+                           .overwritten = 3,
+                           .skipped_busy = 4,
+                           .skipped_locked = 5,
+                           .skipped_stack = 6,
+                           .skipped_kretprobe = 7,
+                           .skipped_kprobe = 8,
+                           .missed_calls = 17,
+                           .not_followed = 9,
+                           .deep_hits = 10,
+                           .short_stacks = 11,
+                           .unread_programs = 12,
+                           .errors = 13,
+                           .failed_sites = 14,
+                           .inside = 15,
+                           .pinned = 16});
+        }),
+        R"({"type":"lost_events","data":{"events":1,"oversized":2,"overwritten":3,)"
+        R"("skipped_busy":4,"skipped_locked":5,"skipped_stack":6,"skipped_kretprobe":7,)"
+        R"("skipped_kprobe":8,"missed_calls":17,"not_followed":9,"deep_hits":10,"short_stacks":11,)"
+        R"("unread_programs":12,"errors":13,"failed_sites":14,"inside":15,"pinned":16}})"
+        "\n");
 }
 
 TEST(JsonOutput, ListsPointsWithWhatIsKnownOfThem) {
@@ -230,6 +232,9 @@ TEST(Counts, EachHasItsOwnLines) {
     EXPECT_EQ(lines(&djs_counts::skipped_kretprobe, 5),
               "5 returns were missed because all instances were in use: try .maxactive(N)");
     EXPECT_EQ(lines(&djs_counts::skipped_kprobe, 6), "6 hits were missed inside another kprobe");
+    EXPECT_EQ(lines(&djs_counts::missed_calls, 7),
+              "7 returns of programs were missed: there were too many calls at a time to keep the "
+              "values of their entries");
     EXPECT_EQ(lines(&djs_counts::not_followed, 1),
               "1 thread or process of a program was not followed: there were too many at a time "
               "(for perf events, try a larger MAXPERFTHREADS)");
