@@ -259,6 +259,18 @@ void check_gate(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlo
 
 // The bit says that at least as much of a task's stack is left, whatever its size; an interrupt's
 // stack begins at any address.
+bool knows_interrupts(const ScriptModule& script) {
+    return script.kernel.offset && script.kernel.offset("preempt_count") &&
+           script.kernel.offset("preempt_mask_interrupt");
+}
+
+llvm::Value* is_in_interrupt(ScriptModule& script, llvm::IRBuilder<>& builder) {
+    auto [symbol, addend] = *script.kernel.offset("preempt_count");
+    const auto mask = script.kernel.offset("preempt_mask_interrupt")->second;
+    return arch::has_percpu_bits(builder, static_cast<uint32_t>(mask),
+                                 {.symbol = symbol, .offset = addend});
+}
+
 void check_stack(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* skipped) {
     constexpr uint32_t ample = 8192;
     static_assert(ample >= DJS_FAULT_STACK);
@@ -270,11 +282,7 @@ void check_stack(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBl
     llvm::MDNode* rarely = llvm::MDBuilder(script.context).createUnlikelyBranchWeights();
     builder.CreateCondBr(arch::has_zero_stack_bits(builder, ample), ask, task, rarely);
     builder.SetInsertPoint(task);
-    auto [symbol, addend] = *script.kernel.offset("preempt_count");
-    const auto mask = script.kernel.offset("preempt_mask_interrupt")->second;
-    llvm::Value* interrupt = arch::has_percpu_bits(builder, static_cast<uint32_t>(mask),
-                                                   {.symbol = symbol, .offset = addend});
-    builder.CreateCondBr(interrupt, ask, enough, rarely);
+    builder.CreateCondBr(is_in_interrupt(script, builder), ask, enough, rarely);
     builder.SetInsertPoint(ask);
     arch::branch_rarely(builder, "djs_lacks_stack", {{script.u32(DJS_FAULT_STACK)}}, enough,
                         skipped);

@@ -51,6 +51,12 @@ llvm::Value* continues(llvm::IRBuilder<>& builder, llvm::Value* word);
 void check_gate(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* closed,
                 uint32_t flags = DJS_HANDLER_CHECKS_STATE);
 
+// Returns whether the kernel is known to tell by its preemption count where a hit is.
+bool knows_interrupts(const ScriptModule& script);
+// Returns whether the hit is in an interrupt, whose stack need not be aligned to its size: only the
+// runtime can tell how much of it is left.
+llvm::Value* is_in_interrupt(ScriptModule& script, llvm::IRBuilder<>& builder);
+
 // Continues in a new block if the stack has room for what the kernel does at a fault of the
 // handler's; otherwise (counted) jumps to `skipped`.
 void check_stack(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* skipped);

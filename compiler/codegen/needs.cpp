@@ -16,11 +16,6 @@ using program::Type;
 
 namespace {
 
-bool can_check_stack(const ScriptModule& script) {
-    return script.kernel.offset && script.kernel.offset("preempt_count") &&
-           script.kernel.offset("preempt_mask_interrupt");
-}
-
 bool may_divide_by_zero(ast::BinaryOp op, const program::Expression& divisor) {
     return (op == ast::BinaryOp::Divide || op == ast::BinaryOp::Modulo) &&
            (divisor.kind != ExpressionKind::Number ||
@@ -33,7 +28,7 @@ class NeedsCheck {
         : script_(script), accesses_(variant.accesses),
           function_(
               script.only_function(static_cast<uint32_t>(&variant - script.plan.variants.data()))),
-          can_record_(LeanRecorder::possible(script)), can_read_(can_check_stack(script)) {}
+          can_record_(LeanRecorder::possible(script)), can_read_(knows_interrupts(script)) {}
 
     Needs statement(const program::Statement& node) const {
         switch (node.kind) {

@@ -108,11 +108,14 @@ void TrampolineCompiler::run_handlers(HandlerKind kind) {
 
 void TrampolineCompiler::ask_for_stack() {
     auto *ask = block("ask"), *resume = block("resume"), *enough = block("enough");
-    if (has_large_frame()) {
+    if (has_large_frame() || !knows_interrupts(script_)) {
         builder_.CreateBr(ask);
     } else {
+        auto* task = block("task");
         llvm::Value* low = arch::has_zero_stack_bits(builder_, stack_bytes - stack_kept);
-        builder_.CreateCondBr(low, ask, enough, rarely());
+        builder_.CreateCondBr(low, ask, task, rarely());
+        builder_.SetInsertPoint(task);
+        builder_.CreateCondBr(is_in_interrupt(script_, builder_), ask, enough, rarely());
     }
     builder_.SetInsertPoint(ask);
     if (script_.makes_code_once) {

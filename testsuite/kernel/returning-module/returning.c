@@ -5,7 +5,9 @@
 //     leftover   sleeps until `go`, outside of returning_quick(), but with all that its call left
 //                on the stack
 //     deep       calls itself until `kept` bytes of its stack are left
+//     interrupt  the same in an interrupt, on a stack that is not aligned to its size
 //     kill-ftrace  does what ftrace does when it finds unexpected text
+#include <linux/irq_work.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -47,17 +49,26 @@ module_param(levels, int, 0444);
 static int kept = 2048;
 module_param(kept, int, 0644);
 
+static unsigned long lowest; // of the stack pointer
+
 noinline int returning_deep(int level);
 noinline int returning_deep(int level) {
     unsigned long room[32] __attribute__((uninitialized));
 
     barrier_data(room);
     levels = level;
-    if ((current_stack_pointer & (THREAD_SIZE - 1)) > kept)
+    if (current_stack_pointer > lowest)
         level = returning_deep(level + 1) - 1;
     barrier_data(room);
     return level;
 }
+
+static void interrupted(struct irq_work* work) {
+    // The stack has been empty but for the entry of the interrupt.
+    lowest = current_stack_pointer - IRQ_STACK_SIZE + 512 + kept;
+    returning_deep(1);
+}
+static DEFINE_IRQ_WORK(interrupt, interrupted);
 
 static bool alive = true; // makes the compiler assume that returning_die() returns
 module_param(alive, bool, 0644);
@@ -101,7 +112,11 @@ static ssize_t write_command(struct file* file, const char __user* from, size_t 
         go_deep();
         stay_above_leftovers();
     } else if (!strncmp(text, "deep", 4)) {
+        lowest = (current_stack_pointer & ~(THREAD_SIZE - 1)) + kept;
         return returning_deep(1) == 1 ? size : -EIO;
+    } else if (!strncmp(text, "interrupt", 9)) {
+        irq_work_queue(&interrupt);
+        irq_work_sync(&interrupt);
     } else if (!strncmp(text, "kill-ftrace", 11)) {
         return kill_ftrace() ?: size;
     } else {
