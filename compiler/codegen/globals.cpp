@@ -285,11 +285,9 @@ void Body::add_to_statistic(const program::Global& global, Value value) {
         Value bits = builder_.CreateAdd(
             highest, builder_.CreateZExt(builder_.CreateICmpNE(magnitude, script_.number(0)),
                                          script_.types.i64));
-        Value bucket =
-            builder_.CreateAdd(script_.number(DJS_LOG_ZERO),
-                               builder_.CreateSelect(negative, builder_.CreateNeg(bits), bits));
-        arch::PercpuPlace place = at(offsetof(djs_statistic, buckets));
-        place.index = bucket;
+        arch::PercpuPlace place =
+            at(offsetof(djs_statistic, buckets) + DJS_LOG_ZERO * sizeof(int64_t));
+        place.index = builder_.CreateSelect(negative, builder_.CreateNeg(bits), bits);
         arch::add_percpu(builder_, place, script_.number(1), true);
     }
     if (needs.sum || needs.histogram != program::StatisticNeeds::Histogram::None)
