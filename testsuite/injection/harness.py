@@ -7,11 +7,12 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FORMS = {
-    "program": ["-g", "-O2", "-rdynamic"],
-    "plain": ["-g", "-O0"],
-    "bare": ["-O2"],
-    "fixed": ["-g", "-O2", "-no-pie"],
-    "static": ["-g", "-O2", "-static"],
+    "program": ["-g", "-O2", "-rdynamic", "program.cpp"],
+    "plain": ["-g", "-O0", "program.cpp"],
+    "bare": ["-O2", "program.cpp"],
+    "fixed": ["-g", "-O2", "-no-pie", "program.cpp"],
+    "static": ["-g", "-O2", "-static", "program.cpp"],
+    "limits": ["-g", "-O2", "limits.c"],
 }
 NO_FSGSBASE = "FSGSBASE"
 
@@ -26,7 +27,7 @@ def check(condition, text):
 
 
 class Runner:
-    """Runs scripts in the forms of program.cpp."""
+    """Runs scripts in the forms of program.cpp, and in limits.c."""
 
     def __init__(self, djstap, folder):
         self.djstap, self.folder = djstap, folder
@@ -36,15 +37,20 @@ class Runner:
         path = os.path.join(folder, "program")
         if not os.path.exists(path):
             os.makedirs(folder)
-            subprocess.run(["c++", "-pthread", *FORMS[form], os.path.join(HERE, "program.cpp"), "-o", path], check=True)
+            *options, source = FORMS[form]
+            compiler = "c++" if source.endswith(".cpp") else "cc"
+            subprocess.run([compiler, "-pthread", *options, os.path.join(HERE, source), "-o", path], check=True)
         return path
 
     def command(self, options, script):
         return [self.djstap, "--runtime=process", *options, "-e", script]
 
-    def run(self, form, arguments, script, options=()):
+    def run(self, form, arguments, script, options=(), timeout=1200):
         command = self.command(["-c", f"{self.path(form)} {arguments}", *options], script)
-        return subprocess.run(command, capture_output=True, text=True, timeout=1200)
+        try:
+            return subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+        except subprocess.TimeoutExpired as expired:
+            raise Failure(f"it does not end: {expired.stdout!r} {expired.stderr!r}") from expired
 
 
 def wait_until(condition, text):
@@ -70,6 +76,18 @@ def children_of(process):
             return [int(word) for word in file.read().split()]
     except OSError:
         return []
+
+
+def processes_of(path):
+    """Returns the processes that execute a program."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{name}/exe") == path:
+                found.append(int(name))
+        except OSError:  # it has ended
+            pass
+    return found
 
 
 def state_of(pid):

@@ -4,7 +4,7 @@
 
     run.py --djstap build/release/bin/djstap [CASE...]
 
-A case is a command of program.cpp, a script, and what both print, in any order of the two streams of lines: what the program prints comes
+A case is a command of program.cpp or limits.c, a script, and what both print, in any order of the two streams of lines: what the program prints comes
 from the program itself, what the script prints from djstap.
 """
 import argparse
@@ -18,8 +18,8 @@ import time
 
 sys.dont_write_bytecode = True
 from harness import HERE, Runner, check, children_of, lacks_instructions, run_tests, state_of  # noqa: E402
+from limits import COUNT, LIMITS  # noqa: E402
 
-COUNT = 'global n probe process.function("sum") { n++ } probe end { printf("%d hits\\n", n) }'
 ARGUMENTS = """probe process.function("many") { printf("%d %d %d %d %d\\n", $a, $b, $f, $g, $i) }"""
 SHAPES = """probe process.function("describe") {
     printf("%s %d %s %c %d\\n", user_string($shape->name), $shape->id, user_string($text), $c, $shape->next != 0) }"""
@@ -61,6 +61,7 @@ CASES = [
      'global n probe process.library("libc.so.6").function("setvbuf") { n++ } probe end { println(n) }', ["1", "done"]),
     ("threads at the same time", "program", "threads 8", STORES, ["160000 160000 160000 320000 160000 160000 same", "done"]),
     ("more threads than slots, one after the other", "program", "series 150", COUNT, ["1500 hits", "done"]),
+    ("more threads than slots, each at another address", "limits", "moved 130", COUNT, ["1300 hits", "done"]),
     ("children are not probed", "program", "sum 2 fork 3 sum 2", COUNT, ["4 hits", "done"]),
     ("children that share the memory are", "program", "sum 2 vfork 3 sum 2", COUNT, ["7 hits", "done"]),
     ("longjmp", "program", "jump 3", 'probe process.function("leave") { println($n) }', ["1", "2", "3", "done"]),
@@ -258,52 +259,6 @@ def killed_program(runner):
     check("SIGKILL" in done.stderr or "signal 9" in done.stderr, f"messages: {done.stderr}")
 
 
-def killed_djstap(runner):
-    """The program goes on without djstap: its stubs and handlers stay."""
-    script = 'global a probe process.function("sum") { a[$a]++; println("hit") }'
-    command = runner.command(["-c", f"{runner.path('program')} sum 1 wait sum 100000 threads 4 fork 2 throw 2"], script)
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    first = process.stdout.readline()
-    check(first == "hit\n", f"the first line is {first!r}: {process.stderr.read() if first == '' else ''}")
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stdin.write("go on\n")
-    process.stdin.close()
-    rest = process.stdout.read()  # until the program closes it
-    check(rest.splitlines()[-3:] == ["go on", "caught 2", "done"], f"the program printed {rest[-200:]!r}")
-
-
-def freed_at_the_end(runner):
-    """A program that goes on after the script has its own code again."""
-    command = runner.command(["-c", f"{runner.path('program')} sum 2 spin 4 sum 3 fact 4 throw 2 trace"],
-                             'probe process.function("sum") { printf("%d\\n", $a); exit() }')
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    lines = [process.stdout.readline() for _ in range(2)]
-    check(sorted(lines) == ["1\n", "spinning\n"] or "1\n" in lines, f"it printed {lines} {process.stderr.read() if '' in lines else ''}")
-    process.wait()
-    process.stdin.write("go on\n")
-    process.stdin.close()
-    rest = process.stdout.read()
-    check(rest.splitlines()[-4:-1][:1] != [] and rest.endswith("done\n") and "right\n24\ncaught 2\n" in rest, f"it printed {rest!r}")
-
-
-def killed_before(runner):
-    """A program that has not begun ends with djstap: nothing half patched runs."""
-    script = 'probe begin { exit() } probe process.function("sum") { println("hit") }'
-    done = runner.run("program", "sum 1", script)
-    check(done.returncode == 0 and done.stdout == "", f"status {done.returncode}: {done.stdout!r} {done.stderr!r}")
-
-
-def crowd(runner):
-    """The hits of threads for which there is no slot are counted, and others may have the slots of threads that are gone."""
-    done = runner.run("program", "crowd 70 series 200", COUNT)
-    hits = int(next(line for line in done.stdout.splitlines() if line.endswith("hits")).split()[0])
-    lost = [int(line.split()[1]) for line in done.stderr.splitlines() if "were not handled: more than" in line]
-    check(done.stdout.endswith("done\n") or "done\n" in done.stdout, f"it printed {done.stdout!r}")
-    check(len(lost) == 1 and hits + lost[0] == 2700, f"{hits} handled: {done.stderr}")
-    check(hits >= 630, f"{hits} handled")
-
-
 def alone(runner):
     """A program without a library is not probed, and its children are not either."""
     program = os.path.join(runner.folder, "alone")
@@ -421,7 +376,7 @@ RETURN_HITS = [
     ("a value from the entry at a return", 800, "v += $a"),
 ]
 CHECKS = [instructions, listings, unsafe_entries, unsafe_returns, loops_at_entries, traces, interrupted, interrupted_in_locks, forked_in_handlers, executed, killed_program,
-          killed_djstap, killed_before, freed_at_the_end, neighbours, everything, crowd, alone, signals_at_start, killed_at_start, limited]
+          neighbours, everything, alone, signals_at_start, killed_at_start, limited, *LIMITS]
 
 
 def main():
