@@ -31,6 +31,7 @@ class Runner:
 
     def __init__(self, djstap, folder):
         self.djstap, self.folder = djstap, folder
+        self.lines_alone = {}
 
     def path(self, form):
         folder = os.path.join(self.folder, form)
@@ -41,6 +42,14 @@ class Runner:
             compiler = "c++" if source.endswith(".cpp") else "cc"
             subprocess.run([compiler, "-pthread", *options, os.path.join(HERE, source), "-o", path], check=True)
         return path
+
+    def alone(self, form, arguments):
+        """Returns the lines that a program prints without djstap."""
+        key = (form, arguments)
+        if key not in self.lines_alone:
+            done = subprocess.run([self.path(form), *arguments.split()], capture_output=True, text=True, check=True)
+            self.lines_alone[key] = done.stdout.splitlines()
+        return self.lines_alone[key]
 
     def command(self, options, script):
         return [self.djstap, "--runtime=process", *options, "-e", script]
