@@ -22,8 +22,10 @@
 // - careful: its first thread looks after its signals, its system calls and a number in a vector
 //   register
 // - cramped: what is below the red zone of its first thread's stack belongs to somebody else
+// - gs: its first thread uses the gs register
 // - crowd: 100 threads call sum() in turns; none calls it again before all others have
 #define _GNU_SOURCE // clone
+#include <asm/prctl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -34,6 +36,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -256,6 +259,11 @@ static void stack_handlers(void) {
     sigaction(SIGUSR2, &action, NULL);
 }
 
+static bool uses_gs(void) {
+    unsigned long base = 0;
+    return syscall(SYS_arch_prctl, ARCH_GET_GS, &base) == 0 && base == (unsigned long)&sink;
+}
+
 static void* end_spinning(void* unused) {
     char line[16];
     if (!fgets(line, sizeof line, stdin))
@@ -331,6 +339,9 @@ int main(int argc, char** argv) {
     const bool begets = !strcmp(way, "begets");
     if (begets)
         pthread_create(&thread, NULL, beget, NULL);
+    const bool has_gs = !strcmp(way, "gs");
+    if (has_gs)
+        syscall(SYS_arch_prctl, ARCH_SET_GS, &sink);
     // The first thread has the faults, and executes what djstap asks for.
     sigset_t first;
     sigemptyset(&first);
@@ -359,6 +370,8 @@ int main(int argc, char** argv) {
         waitpid(child, NULL, 0);
     if (forks)
         pthread_join(forker, NULL);
+    if (has_gs != uses_gs())
+        wrong = true;
     if (adapted() != (strcmp(way, "changes") ? 1 : 2))
         wrong = true;
     puts(wrong ? "wrong" : "right");

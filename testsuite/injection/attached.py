@@ -8,7 +8,6 @@ import argparse
 import os
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,76 +15,8 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from harness import HERE, Runner, check, check_end, children_of, go_on, hold, is_free, lacks_instructions, run_tests, state_of, wait_until  # noqa: E402
-
-SOURCE = os.path.join(HERE, "attached.c")
-ATTACHES = 6
-ONCE = """global n function once() { if (!n++) println("hit") }
-probe process.function("sum") { once() } probe end { println("end") }"""
-SPIN = """global n, m, w probe process.function("sum") { n++; if ($a != 1 || $b != 2) w++ }
-probe process.function("fact").return { m++; if ($return < $n) w++; if (n > 1000 && m > 100) exit() }
-probe end { println(n > 1000 && m > 100 ? "hits" : "no hits"); println(w) }"""
-HITS = 'global n probe process.function("sum") { if (++n == 1000) exit() } probe end { println(n >= 1000) }'
-
-
-class Programs:
-    """The forms of attached.c, and processes of them."""
-
-    def __init__(self, djstap, folder, attaches, kills):
-        self.djstap, self.folder, self.attaches, self.kills = djstap, folder, attaches, kills
-        self.runner = Runner(djstap, folder)
-
-    def path(self, *options):
-        path = os.path.join(self.folder, "-".join(["attached", *options]))
-        if not os.path.exists(path):
-            subprocess.run(["cc", "-g", "-O2", "-pthread", *options, SOURCE, "-o", path], check=True)
-        return path
-
-    def killer(self):
-        path = os.path.join(self.folder, "killer")
-        if not os.path.exists(path):
-            subprocess.run(["cc", "-O2", os.path.join(HERE, "killer.c"), "-o", path], check=True)
-        return path
-
-    def start(self, way, path=None, chroot=None):
-        path = path or self.path()
-        if chroot:  # the program has the same path there
-            os.makedirs(os.path.dirname(chroot + path))
-            shutil.copy(path, chroot + path)
-        process = subprocess.Popen(["chroot", chroot, path, way] if chroot else [path, way], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   text=True)
-        check(process.stdout.readline() == "spinning\n", "the program does not spin")
-        return process
-
-    def command(self, process, script, *options):
-        return [self.djstap, "--runtime=process", "-x", str(process.pid), *options, "-e", script]
-
-    def attach(self, process, script, *options):
-        return subprocess.run(self.command(process, script, *options), capture_output=True, text=True, timeout=1200, check=False)
-
-    def attached(self, process):
-        """Returns djstap when it has seen a hit."""
-        tracer = subprocess.Popen(self.command(process, ONCE), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        check(tracer.stdout.readline() == "hit\n", "there is no hit")
-        return tracer
-
-
-def expect_one(done):
-    """The script of a session that has ended printed 1, and djstap told nothing else."""
-    check(done.stdout == "1\n" and done.returncode == 0 and not done.stderr, f"it printed {done.stdout!r} {done.stderr!r}")
-
-
-def check_interrupted(tracer):
-    tracer.send_signal(signal.SIGINT)
-    out, errors = tracer.communicate(timeout=600)
-    check(out == "end\n" and tracer.returncode == 0 and not errors, f"it printed {out!r} {errors!r}")
-
-
-def running(programs, actions):
-    """Starts program.cpp on its own; it has printed that it spins."""
-    process = subprocess.Popen([programs.runner.path("program"), *actions.split()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    check(process.stdout.readline() == "spinning\n", "the program does not spin")
-    return process
+from harness import Skipped, check, check_end, children_of, go_on, hold, is_free, lacks_instructions, run_tests, state_of, wait_until  # noqa: E402
+from processes import ATTACHES, HITS, SPIN, Programs, check_interrupted, expect_one, kill_keeper, running, stops_to_try  # noqa: E402
 
 
 def check_running_program(programs):
@@ -131,6 +62,11 @@ def check_refused_processes(programs):
     check_end(process, "right\ndone\n")
     done = programs.attach(process, 'probe process.function("sum") { exit() }')
     check(done.returncode == 1 and str(process.pid) in done.stderr, f"messages: {done.stderr}")
+    process = programs.start("gs")
+    done = programs.attach(process, HITS)
+    check(done.returncode == 1 and "the program uses the register that finds a thread's counters (gs)" in done.stderr, f"messages: {done.stderr}")
+    check(is_free(process.pid), "something is left in the program")
+    check_end(process)
 
 
 def check_faults(programs):
@@ -182,23 +118,6 @@ def check_without_keeper(programs):
     check_interrupted(tracer)
     check(is_free(process.pid), "the probes are left in the program")
     check_end(process)
-
-
-def kill_keeper(programs, process, stop, who, script=HITS):
-    """Has the process that places and withdraws the probes killed at this stop, or a signal sent to a process: `who` is PROCESS:SIGNAL. Returns how many there were, and what djstap printed."""
-    told = os.path.join(programs.folder, "stops")
-    done = subprocess.run([programs.killer(), str(stop), who, told, *programs.command(process, script)], capture_output=True, text=True, timeout=1200,
-                          env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}, check=False)  # it detects none in a process that is traced
-    with open(told) as file:
-        return int(file.read()), done
-
-
-def stops_to_try(programs, process):
-    """Some of the moments when the process that places and withdraws the probes may be killed; with as many kills as there are, all."""
-    stops, done = kill_keeper(programs, process, 1000000, "one")
-    expect_one(done)
-    check(stops > 100, f"{stops} stops")
-    return [1 + stops * turn // programs.kills for turn in range(min(programs.kills, stops))]
 
 
 def check_keeper_killed(programs):
@@ -260,6 +179,14 @@ def check_held(programs):
     check_end(process)
 
 
+def check_not_dumped(pid):
+    # Core files do not contain djstap's memory.
+    with open(f"/proc/{pid}/smaps") as file:
+        mappings = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", file.read(), flags=re.M)
+    shared = [text for text in mappings if "memfd:djstap" in text]
+    check(shared and all(re.search(r"^VmFlags:.* dd\b", text, re.M) for text in shared), "djstap's memory would be dumped")
+
+
 def check_twice(programs):
     """A process that another script probes is refused, and the other script goes on."""
     process = programs.start("spin")
@@ -267,6 +194,7 @@ def check_twice(programs):
     done = programs.attach(process, HITS)
     check(done.returncode == 1 and "another script probes the program" in done.stderr, f"messages: {done.stderr}")
     check(not is_free(process.pid), "the probes of the first script are gone")
+    check_not_dumped(process.pid)
     check_interrupted(tracer)
     check(is_free(process.pid), "the probes are left in the program")
     check_end(process)
@@ -316,9 +244,9 @@ def check_thread(programs):
 
 def check_namespace(programs):
     """Threads of a process that has other numbers itself, as in a container, keep their slots: no two of them use one."""
+    if os.geteuid():
+        raise Skipped("only root can create a namespace")
     command = ["unshare", "-p", "-f"]
-    if shutil.which("unshare") is None or subprocess.run([*command, "true"], capture_output=True, check=False).returncode:
-        return  # only root can create a namespace
     process = subprocess.Popen([*command, programs.path(), "crowd"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     check(process.stdout.readline() == "spinning\n", "the program does not spin")
     inside = children_of(process)[0]
@@ -441,7 +369,7 @@ def check_executed(programs):
 def check_other_user(programs):
     """A process of another user is refused: that user can write to what djstap would execute."""
     if os.geteuid():
-        return  # only root can start one
+        raise Skipped("only root can start one")
     os.chmod(programs.folder, 0o755)
     process = subprocess.Popen([programs.path(), "spin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=65534)
     check(process.stdout.readline() == "spinning\n", "the program does not spin")
@@ -454,7 +382,7 @@ def check_other_user(programs):
 def check_other_files(programs):
     """A process that finds something else where djstap's memory would be, as in a container, is refused, and does not write there."""
     if os.geteuid():
-        return  # only root can change the root of a process
+        raise Skipped("only root can change the root of a process")
     root = os.path.join(programs.folder, "root")
     program = programs.path("-static")
     process = programs.start("spin", path=program, chroot=root)

@@ -21,6 +21,10 @@ class Failure(Exception):
     pass
 
 
+class Skipped(Exception):
+    """A test cannot be run here."""
+
+
 def check(condition, text):
     if not condition:
         raise Failure(text)
@@ -150,6 +154,8 @@ def run_tests(tests, selected):
         try:
             test()
             print(f"ok      {name}", flush=True)
+        except Skipped as reason:
+            print(f"skipped {name}: {reason}", flush=True)
         except Failure as failure:
             failed += 1
             print(f"FAILED  {name}: {failure}", flush=True)
