@@ -225,6 +225,7 @@ Status TracedProgram::stop() {
         return Done{};
     was_started_ = false;
     constexpr int attempts = 1000;
+    bool is_visited = true;
     for (int i = 0; i < attempts; i++) {
         if (auto stopped = stop_all(); !stopped) {
             resume();
@@ -235,10 +236,16 @@ Status TracedProgram::stop() {
             mend_entry();
             return Done{};
         }
+        is_visited = has_visit_code();
         resume();
         usleep(1000);
     }
-    return Failure{"a thread does not end a system call for another tracer", ""};
+    if (is_visited)
+        return Failure{"a thread does not end a system call for another tracer", ""};
+    return Failure{
+        "a thread of the program stays in the code at its entry, where djstap has others "
+        "execute system calls",
+        "as root, without --runtime=process, uprobes do not need that"};
 }
 
 std::vector<pid_t> TracedProgram::threads() const {

@@ -77,6 +77,8 @@ class TracedProgram {
     Status choose_caller();
     bool is_visiting() const;
     void mend_entry();
+    // Whether the code of a system call for a tracer is at the entry.
+    bool has_visit_code();
     Result<bool> stop_thread(pid_t thread);
     Result<bool> stop_threads(const std::vector<pid_t>& processes);
     void send_stop();

@@ -93,7 +93,7 @@ Status TracedProgram::execute_call() {
 }
 
 // Returns whether one of them executes a system call for a tracer that is gone, or is on its way
-// back.
+// back; or the program's own code in that place.
 bool TracedProgram::is_visiting() const {
     const uint64_t end = entry_ + arch::visit_code().size();
     return std::any_of(stopped_.begin(), stopped_.end(), [&](const auto& each) {
@@ -105,9 +105,13 @@ bool TracedProgram::is_visiting() const {
 
 // The way back leads through the entry as long as a thread is on it.
 void TracedProgram::mend_entry() {
-    const auto there = read(entry_, arch::visit_code().size());
-    if (there && *there == arch::visit_code())
+    if (has_visit_code())
         (void)write(entry_, entry_code_);
+}
+
+bool TracedProgram::has_visit_code() {
+    const auto there = read(entry_, arch::visit_code().size());
+    return there && *there == arch::visit_code();
 }
 
 // A thread executes system calls that has room for the way back.

@@ -15,7 +15,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from harness import Skipped, check, check_end, children_of, go_on, hold, is_free, lacks_instructions, run_tests, state_of, wait_until  # noqa: E402
+from harness import HERE, Skipped, check, check_end, children_of, go_on, hold, is_free, lacks_instructions, run_tests, state_of, wait_until  # noqa: E402
 from processes import ATTACHES, HITS, SPIN, Programs, check_interrupted, expect_one, kill_keeper, running, stops_to_try  # noqa: E402
 
 
@@ -66,6 +66,17 @@ def check_refused_processes(programs):
     done = programs.attach(process, HITS)
     check(done.returncode == 1 and "the program uses the register that finds a thread's counters (gs)" in done.stderr, f"messages: {done.stderr}")
     check(is_free(process.pid), "something is left in the program")
+    check_end(process)
+
+
+def check_waits_at_entry(programs):
+    """A program with a thread that waits in the code at its entry, where others execute system calls for djstap, is refused, and the reason is told."""
+    path = os.path.join(programs.folder, "entry")
+    subprocess.run(["cc", "-g", "-O2", "-nostdlib", "-static", "-fno-stack-protector", os.path.join(HERE, "entry.c"), "-o", path], check=True)
+    process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    wait_until(lambda: state_of(process.pid) == "S", "it does not wait")
+    done = programs.attach(process, 'probe process.function("f") { println(1) }')
+    check(done.returncode == 1 and "a thread of the program stays in the code at its entry" in done.stderr, f"messages: {done.stderr}")
     check_end(process)
 
 
