@@ -33,8 +33,8 @@ def check(condition, text):
 class Runner:
     """Runs scripts in the forms of program.cpp, and in limits.c."""
 
-    def __init__(self, djstap, folder):
-        self.djstap, self.folder = djstap, folder
+    def __init__(self, djstap, folder, compiler=None):
+        self.djstap, self.folder, self.compiler = djstap, folder, compiler
         self.lines_alone = {}
 
     def path(self, form):

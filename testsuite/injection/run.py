@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs scripts inside the program of -c (--runtime=process), on this machine, without a guest.
 
-    run.py --djstap build/release/bin/djstap [CASE...]
+    run.py --djstap build/release/bin/djstap [--compiler ID] [CASE...]
 
 A case is a command of program.cpp or limits.c, a script, and what both print, in any order of the two streams of lines: what the program prints comes
 from the program itself, what the script prints from djstap.
@@ -332,7 +332,7 @@ def instructions(runner):
         added = count('global n, s, a, v probe process.function("four")%s { %s } '
                       "probe end { if (n + v + a[1] < 0) println(@count(s)) }" % (point, body)) - bare
         print(f"        {added:4} instructions: {name}")
-        check(0 < added <= documented[name] + SPARE, f"{name}: {added} instructions, not {documented[name]}")
+        check(0 < added <= documented[name] + SPARE.get(runner.compiler, MOST_SPARE), f"{name}: {added} instructions, not {documented[name]}")
 
 
 def everything(runner):
@@ -372,8 +372,9 @@ def neighbours(runner):
         check(sorted(done.stdout.splitlines()) == ["16", "2 hits"] and done.returncode == 0, f"it printed {done.stdout!r} {done.stderr!r}")
 
 
-# The handlers of the table in docs/processes.md, which tells how many instructions a hit adds. Another compiler may need one or two more.
-SPARE = 2
+# The handlers of the table in docs/processes.md, which tells how many instructions a hit adds where gcc has compiled the runtime, in whatever
+# version. What clang makes of it takes 20 more for an element of an array.
+SPARE, MOST_SPARE = {"GNU": 2}, 24
 HITS = [
     ("`n++`", "", "n++"),
     ("`s <<< $b`, of which `@count` is used", "", "s <<< $b"),
@@ -389,10 +390,11 @@ CHECKS = [instructions, listings, unsafe_entries, unsafe_returns, loops_at_entri
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--djstap", required=True)
+    parser.add_argument("--compiler", default="GNU", help="the compiler of the runtime, by CMake's name for it")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(os.path.abspath(options.djstap), folder)
+        runner = Runner(os.path.abspath(options.djstap), folder, options.compiler)
         if reason := lacks_instructions(runner.djstap):
             print("skipped: " + reason)
             return 77
