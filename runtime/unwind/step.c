@@ -399,9 +399,10 @@ static DJS_HANDLER_CODE enum djs_unwind_result apply(const struct djs_unwind_ima
 }
 
 /* The registers are those of the caller, but for the stack pointer if nothing has saved it. */
-static DJS_HANDLER_CODE enum djs_unwind_result complete(struct djs_unwind_frame *frame, u64 base,
-							bool is_signal, bool is_stack_same,
-							djs_unwind_read *read, void *data)
+static DJS_HANDLER_CODE enum djs_unwind_result finish_frame(struct djs_unwind_frame *frame,
+							    u64 base, bool is_signal,
+							    bool is_stack_same,
+							    djs_unwind_read *read, void *data)
 {
 	u64 ignored;
 
@@ -447,8 +448,8 @@ DJS_HANDLER_CODE enum djs_unwind_result djs_unwind_step(const struct djs_unwind_
 		result = apply(image, before, frame, reg, &row->rules[reg], base, read, data);
 	if (result)
 		return result;
-	return complete(frame, base, row->is_signal,
-			row->rules[DJS_DWARF_STACK].how == DJS_UNWIND_SAME, read, data);
+	return finish_frame(frame, base, row->is_signal,
+			    row->rules[DJS_DWARF_STACK].how == DJS_UNWIND_SAME, read, data);
 }
 
 DJS_HANDLER_CODE enum djs_unwind_result djs_unwind_step_flat(struct djs_unwind_frame *frame,
@@ -469,5 +470,6 @@ DJS_HANDLER_CODE enum djs_unwind_result djs_unwind_step_flat(struct djs_unwind_f
 
 		frame->saved_at[i] = from + (u64)(s64)row->saved[i];
 	}
-	return complete(frame, base, row->is_signal, !(saved >> DJS_DWARF_STACK & 1), read, data);
+	return finish_frame(frame, base, row->is_signal, !(saved >> DJS_DWARF_STACK & 1), read,
+			    data);
 }
