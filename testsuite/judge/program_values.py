@@ -245,10 +245,11 @@ def judge(given, name, folder, work, random_numbers):
     chosen = chosen[:given.sites]
     print(f"{name}: {len(candidates)} places drawn, {len(hit)} of them are passed 1 to {HOT} times, {len(chosen)} are probed", flush=True)
     with open(f"{work}/values.stp", "w", encoding="utf-8") as file:
-        file.write("global hits\n")
+        # gdb has its breakpoints when main() begins: constructors run before.
+        file.write(f'global hits, begun\nprobe process("{command[0]}").function("main").call {{ begun = 1 }}\n')
         for place in chosen:
             path, address = place.split("+")
-            file.write(f'probe process("{folder}/{path}").statement({address}) ? {{ n = ++hits["{place}"]\n'
+            file.write(f'probe process("{folder}/{path}").statement({address}) ? {{\n    if (!begun) next\n    n = ++hits["{place}"]\n'
                        f'    if (n <= {HITS}) printf("{place} %d %s\\n", n, $$vars) }}\n')
     with open(f"{work}/start", "w", encoding="utf-8") as file:
         words = " ".join("'" + word.replace("'", "'\\''") + "'" for word in
