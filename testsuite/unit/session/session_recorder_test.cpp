@@ -121,6 +121,18 @@ TEST_F(RecorderTest, SaysHowManyPlacesAreDamaged) {
               first + "WARNING: damage was found in 2 places; the damaged records are omitted\n");
 }
 
+// They were meant for the machine and the moment of the session.
+TEST_F(RecorderTest, RunsNoCommandsOfTheScript) {
+    const std::string file = options.outputs.file + ".made";
+    module.write(DJS_RECORD_SYSTEM, 2, FakeModule::text("echo > " + file));
+    module.write(0, 3, FakeModule::number(8));
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(output, "n=7\nn=8\n");
+    EXPECT_EQ(messages, "WARNING: the command 'echo > " + file +
+                            "' of system() is not run: no session reads it\n");
+    EXPECT_FALSE(std::filesystem::exists(file));
+}
+
 TEST_F(RecorderTest, TakesNoCommand) {
     options.command = "true";
     const Failure refused = failure();
