@@ -45,6 +45,18 @@ class Members : public testing::Test {
         const djs_program wanted = program(inode);
         return djs_member_add(process, &wanted);
     }
+    // Adds processes from 1 on, until there is no room. Returns how many there were.
+    static pid_t add_until_full(pid_t most = 100'000) {
+        pid_t added = 0;
+        while (added < most && add(added + 1, 7))
+            added++;
+        return added;
+    }
+    // What is left in the lists would be found by the tests that follow.
+    void end_all(pid_t from, pid_t to) {
+        for (pid_t number = from; number <= to; number++)
+            EXPECT_EQ(exits(number, number, true), "B7E7");
+    }
     static void expect(pid_t process, u64 inode) {
         const djs_program wanted = program(inode);
         djs_member_expect(process, &wanted);
@@ -189,6 +201,42 @@ TEST_F(Members, AThreadTakesTheNumberOfItsProcessWhileItIsAdded) {
     djs_members_added();
     EXPECT_EQ(executes(10, 11, 8), "B8");
     EXPECT_EQ(exits(10, 10, true), "E8");
+}
+
+// A full table does not follow what begins, and counts it; who exits leaves room. A process takes
+// two entries, one of them for its thread.
+TEST_F(Members, NoMoreThan32768AreFollowed) {
+    const u64 missed = djs_members_missed();
+    const pid_t last = add_until_full();
+    EXPECT_EQ(last, 32768 / 2);
+    EXPECT_EQ(djs_members_missed(), missed + 1);
+    EXPECT_FALSE(djs_member_add_thread(50'000, 1));
+    EXPECT_EQ(djs_members_missed(), missed + 2);
+    EXPECT_EQ(runs(last + 1), "");
+    EXPECT_EQ(exits(last + 1, last + 1, true), "");
+    EXPECT_EQ(exits(1, 1, true), "B7E7");
+    EXPECT_TRUE(add(60'000, 8));
+    EXPECT_FALSE(add(60'001, 8));
+    EXPECT_EQ(djs_members_missed(), missed + 3);
+    EXPECT_EQ(exits(60'000, 60'000, true), "B8E8");
+    end_all(2, last);
+    EXPECT_EQ(djs_members_missed(), missed + 3);
+}
+
+TEST_F(Members, AProcessWithoutRoomForItsThreadLeavesNothing) {
+    constexpr pid_t last = 32768 / 2 - 1;
+    ASSERT_EQ(add_until_full(last), last);
+    EXPECT_TRUE(djs_member_add_thread(50'000, 1));
+    const u64 missed = djs_members_missed();
+    EXPECT_FALSE(add(60'000, 7));
+    EXPECT_EQ(executes(60'000, 60'000, 7), "");
+    EXPECT_EQ(djs_members_missed(), missed + 2);
+    EXPECT_TRUE(djs_member_add_thread(50'001, 1)); // the last one
+    EXPECT_FALSE(djs_member_add_thread(50'002, 1));
+    EXPECT_EQ(exits(50'000, 1, false), "B7be");
+    EXPECT_EQ(exits(50'001, 1, false), "be");
+    EXPECT_EQ(exits(1, 1, true), "E7");
+    end_all(2, last);
 }
 
 } // namespace
