@@ -80,5 +80,48 @@ TEST_P(Recorder, SnapshotsAreWholeAndInOrder) {
     EXPECT_GT(records, 0u);
 }
 
+// A part is used again unless a record of it is still being written. Who may write to its memory
+// may write any size there: the part's other records are not looked at then.
+TEST(RecorderPart, IsUsedAgainWhateverSizesItHolds) {
+    Session session(1, ring_bytes, true);
+    run_cpus(
+        1, nullptr,
+        [](u32 cpu) {
+            constexpr u32 size = 64;
+            char* data;
+            cpus_ring(cpu, &data);
+            const auto write = [&](u64 count) {
+                for (u64 i = 0; i < count; i++) {
+                    djs_record* record = cpu_reserve_inline(0, size);
+                    ASSERT_NE(record, nullptr);
+                    memset(record + 1, 0, size - sizeof *record);
+                    __atomic_store_n(&record->size, size, __ATOMIC_RELEASE);
+                }
+            };
+            write(ring_bytes / size);
+            u64 overwritten = 0, part = 0;
+            const auto use_again = [&](u32 first, u32 second, u64 records) {
+                auto* record = reinterpret_cast<djs_record*>(data + part * DJS_PART_BYTES);
+                record->time = 0; // nobody reads a record there
+                for (const u32 open : {0u, first}) {
+                    record->size = open;
+                    reinterpret_cast<djs_record*>(data + part * DJS_PART_BYTES + size)->size =
+                        second;
+                    EXPECT_EQ(djs_make_room(size), open != 0) << first << " " << second;
+                }
+                overwritten += records;
+                EXPECT_EQ(cpus_overwritten(), overwritten) << first << " " << second;
+                write(DJS_PART_BYTES / size);
+                part = (part + 1) % DJS_PARTS_MIN;
+            };
+            use_again(size, size, DJS_PART_BYTES / size);
+            use_again(8, size, 0);                         // to a time of 0
+            use_again(20, size, 0);                        // to the arguments
+            use_again(DJS_PART_BYTES + 8, size, 0);        // to another part
+            use_again(size, static_cast<u32>(16 - 64), 1); // to the arguments of the first
+        },
+        [] {});
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpus, Recorder, testing::Values(2u, 4u),
                          testing::PrintToStringParamName());

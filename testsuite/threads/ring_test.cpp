@@ -131,4 +131,42 @@ TEST_P(Rings, RecordsThatWaitAreNotLost) {
     expect_all(reader, cpus);
 }
 
+// Who may write to a ring's first page may write anything there.
+TEST(Ring, ATailThatCannotBeIsNotBelieved) {
+    Session session(1, ring_bytes);
+    run_cpus(
+        1, nullptr,
+        [](u32 cpu) {
+            constexpr u32 size = 64;
+            char* data;
+            u64* tail = &cpus_ring(cpu, &data)->tail;
+            u64 head = 0;
+            const auto fill = [&] {
+                while (djs_record* record = cpu_reserve_inline(0, size)) {
+                    __atomic_store_n(&record->size, size, __ATOMIC_RELEASE);
+                    head += size;
+                }
+            };
+            const auto has_room = [&](u64 claimed, u32 wanted) {
+                __atomic_store_n(tail, claimed, __ATOMIC_RELEASE);
+                return djs_make_room(wanted) == 1;
+            };
+            fill();
+            EXPECT_EQ(head, ring_bytes);
+            EXPECT_FALSE(has_room(head + 8, size));
+            constexpr u64 read = 1024;
+            EXPECT_TRUE(has_room(read, size));
+            fill();
+            EXPECT_EQ(head, ring_bytes + read);
+            const u64 lost = cpus_lost();
+            for (const u64 wrong : {head + 8, ~u64{7}, read - 8, u64{0}, read + 4, head - 1})
+                EXPECT_FALSE(has_room(wrong, 16)) << wrong << " at " << head;
+            EXPECT_EQ(cpus_lost(), lost + 6);
+            EXPECT_EQ(cpu_reserve_inline(0, 16), nullptr);
+            EXPECT_TRUE(has_room(read + 16, 16));
+            EXPECT_TRUE(has_room(head, ring_bytes));
+        },
+        [] {});
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpus, Rings, testing::Values(2u, 4u), testing::PrintToStringParamName());
