@@ -4,12 +4,17 @@
 
 #include "include/script.h"
 
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <llvm/Object/ObjectFile.h>
 #include <map>
 #include <set>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace djstap {
 
