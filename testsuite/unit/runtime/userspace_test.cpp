@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What --runtime=user has instead of the kernel's: a ring that its own thread empties, and timers
+// that the session polls.
+#include "include/control.h"
+#include "include/mechanisms.h"
+#include "include/record.h"
+#include "include/script.h"
+#include "userspace/userspace.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace {
+
+constexpr u64 ring_bytes = 4096, second_ns = 1'000'000'000;
+constexpr u32 record_bytes = 64, records_of_a_ring = ring_bytes / record_bytes;
+
+class Userspace : public testing::Test {
+  protected:
+    void SetUp() override { ASSERT_EQ(djs_user_init(1), 0); }
+    void TearDown() override {
+        if (loaded_)
+            djs_user_unload();
+        djs_user_exit();
+    }
+    void load(djs_user_options options = {}) {
+        options.ring_bytes = ring_bytes;
+        ASSERT_EQ(djs_user_load(&script_, &options), 0) << djs_user_complaint();
+        loaded_ = true;
+    }
+    // Returns whether there was room for a record.
+    bool put() {
+        djs_record* record = djs_reserve(&context_, 0, record_bytes);
+        if (record)
+            djs_commit(&context_, record, record_bytes);
+        return record;
+    }
+    static u64 lost() {
+        djs_counts counts{};
+        djs_user_counts(&counts);
+        return counts.lost_records;
+    }
+
+    struct djs_script script_{};
+
+  private:
+    djs_ctx context_{};
+    bool loaded_ = false;
+};
+
+class Timers : public Userspace {
+  protected:
+    // Arms timers with these periods.
+    void start(const std::vector<u64>& periods) {
+        handlers_.clear();
+        sites_.clear();
+        for (u64 period : periods) {
+            djs_handler handler{};
+            handler.kind = DJS_HANDLER_TIMER;
+            handler.arguments[DJS_TIMER_PERIOD_NS] = period;
+            djs_site site{};
+            site.mechanism = DJS_MECHANISM_TIMER;
+            site.handler = static_cast<u32>(handlers_.size());
+            handlers_.push_back(handler);
+            sites_.push_back(site);
+        }
+        script_.handlers = handlers_.data();
+        script_.sites = sites_.data();
+        script_.handler_count = script_.site_count = static_cast<u32>(periods.size());
+        load();
+        ASSERT_EQ(djs_session_start(), 0);
+    }
+    static u64 now() {
+        timespec time{};
+        clock_gettime(CLOCK_MONOTONIC, &time);
+        return static_cast<u64>(time.tv_sec) * second_ns + static_cast<u64>(time.tv_nsec);
+    }
+
+  private:
+    std::vector<djs_handler> handlers_;
+    std::vector<djs_site> sites_;
+};
+
+} // namespace
+
+TEST_F(Userspace, WhatAFullRingHasNoRoomForIsCountedAndNotWritten) {
+    load();
+    for (u32 i = 0; i < records_of_a_ring; i++)
+        ASSERT_TRUE(put()) << i;
+    EXPECT_EQ(lost(), 0u);
+    EXPECT_FALSE(put());
+    EXPECT_FALSE(put());
+    EXPECT_EQ(lost(), 2u);
+    u64 *tail, bytes;
+    char* data;
+    djs_user_ring(0, &tail, &data, &bytes);
+    *tail += record_bytes;
+    EXPECT_TRUE(put());
+    EXPECT_FALSE(put());
+    EXPECT_EQ(lost(), 3u);
+}
+
+TEST_F(Userspace, AFullRingIsEmptiedByItsOwnThread) {
+    int drained = 0;
+    djs_user_options options{};
+    options.data = &drained;
+    options.drain = [](void* count) {
+        ++*static_cast<int*>(count);
+        u64 *tail, bytes;
+        char* data;
+        djs_user_ring(0, &tail, &data, &bytes);
+        *tail += bytes;
+    };
+    load(options);
+    for (u32 i = 0; i < 3 * records_of_a_ring; i++)
+        ASSERT_TRUE(put()) << i;
+    EXPECT_EQ(drained, 2);
+    EXPECT_EQ(lost(), 0u);
+}
+
+TEST_F(Timers, TheNextIsTheEarliest) {
+    std::vector<u64> periods{100 * second_ns, 200 * second_ns, 300 * second_ns};
+    do {
+        const u64 before = now();
+        start(periods);
+        EXPECT_GE(djs_user_next_timer(), before + 100 * second_ns);
+        EXPECT_LE(djs_user_next_timer(), now() + 100 * second_ns);
+        djs_session_stop();
+        EXPECT_EQ(djs_user_next_timer(), UINT64_MAX);
+        TearDown();
+        SetUp();
+    } while (std::next_permutation(periods.begin(), periods.end()));
+}
