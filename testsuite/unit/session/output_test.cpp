@@ -363,6 +363,13 @@ TEST(Output, DamagedRecordsAreCountedAndNeverCrash) {
     EXPECT_EQ(print({Record(77), Record(78), Record(DJS_RECORD_WARNING), Record(DJS_RECORD_ERROR)})
                   .damaged,
               3u);
+    // A stack without the number of its addresses, and stacks of more than the record has.
+    for (const bool json : {false, true})
+        EXPECT_EQ(print({Record(DJS_RECORD_STACK), Record(DJS_RECORD_STACK).number(2).number(9),
+                         Record(DJS_RECORD_STACK).number(-1).number(9)},
+                        json)
+                      .damaged,
+                  3u);
     std::mt19937_64 random(4);
     for (int i = 0; i < 3000; i++) {
         const uint32_t ids[] = {0,
