@@ -95,6 +95,19 @@ TEST(Sources, MustBeThoseThatTheProgramWasBuiltWith) {
     EXPECT_FALSE(check_agreement({folder.path}));
 }
 
+TEST(Sources, AreWithoutWhatABuildLeft) {
+    TestFolder folder;
+    std::filesystem::copy(tiny_runtime().directory, folder.path,
+                          std::filesystem::copy_options::recursive);
+    for (const char* name : {"/djprobe.mod.c", "/.main.c", "/main.o"})
+        std::ofstream(folder.path + name) << "left";
+    const auto before = read_sources(tiny_runtime()), files = read_sources({folder.path});
+    ASSERT_TRUE(before && files);
+    ASSERT_EQ(files->size(), before->size());
+    for (size_t i = 0; i < files->size(); i++)
+        EXPECT_EQ((*files)[i].name, (*before)[i].name);
+}
+
 TEST(Sources, MissingOnesAreNamed) {
     auto none = read_sources({"/no/such/folder"});
     ASSERT_FALSE(none);
