@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/utsname.h>
 #include <zlib.h>
 
 using namespace djstap;
@@ -360,6 +361,23 @@ TEST(Module, IsAnImageWithSegmentsForItsCodeAndItsData) {
         EXPECT_EQ(image.symbol(segment.check_symbol)->address, segment.check_address);
         EXPECT_GE(segment.address, segment.begin);
         EXPECT_LT(segment.check_address, segment.end);
+    }
+}
+
+// Only of the kernel that runs there is more than files.
+TEST(Kernel, ThatRunsHasItsOwnSymbols) {
+    utsname machine{};
+    ASSERT_EQ(uname(&machine), 0);
+    for (const bool runs : {true, false}) {
+        TemporaryFolder root;
+        const std::string release = std::string(machine.release) + (runs ? "" : ".other");
+        fs::create_directories(root.path + "/lib/modules/" + release);
+        const auto files = find_kernel(root.path);
+        ASSERT_TRUE(files) << files.failure().message;
+        EXPECT_EQ(files->release, release);
+        EXPECT_EQ(files->kallsyms.empty(), !runs) << files->kallsyms;
+        EXPECT_EQ(files->notes, runs ? "/sys/kernel/notes" : "");
+        EXPECT_EQ(files->banner, runs ? "/proc/version" : "");
     }
 }
 
