@@ -170,17 +170,21 @@ TEST_F(OwnLibrary, VariablesHaveTheTypesOfWhatIsAssigned) {
 }
 
 TEST_F(OwnLibrary, AnAliasHasTheVariablesOfThoseThatItStandsFor) {
-    const auto names = document("// own.base: the base.\n//   a: of the base\n//   b: as well\n"
-                                "probe own.base = begin { a = 1 b = \"\" }\n"
-                                "// own.next: more.\n//   c: its own\n//   b: another meaning\n"
-                                "probe own.next = own.base, own.base.return ? { b = 2 c = a }\n"
-                                "probe own.circle = own.circle { d = 1 }\n");
-    ASSERT_EQ(names.size(), 3u);
+    const auto names =
+        document("// own.base: the base.\n//   a: of the base\n//   b: as well\n"
+                 "probe own.base = begin { a = 1 b = \"\" }\n"
+                 "// own.next: more.\n//   c: its own\n//   b: another meaning\n"
+                 "probe own.next = own.base, own.base.return ? { b = 2 c = a }\n"
+                 "probe own.circle = own.circle { d = 1 }\n"
+                 "// Aliases have no arguments.\n"
+                 "probe own.other = own.base(1), own.base(\"x\").return { e = 1 }\n");
+    ASSERT_EQ(names.size(), 4u);
     EXPECT_EQ(names[1].points, (Names{"own.base", "own.base.return?"}));
     EXPECT_EQ(variables(names[1]), "a:long b:long c:long");
     EXPECT_EQ(names[1].variables[0].text, "of the base");
     EXPECT_EQ(names[1].variables[1].text, "another meaning");
     EXPECT_EQ(variables(names[2]), "d:long");
+    EXPECT_EQ(variables(names[3]), "e:long");
 }
 
 TEST_F(OwnLibrary, GlobalsAreShownAsWritten) {
