@@ -256,15 +256,17 @@ def case_other_globals(hosts):
 
 
 def case_no_room(hosts):
-    """An element for which the merged array has no room does not take away others of its host."""
+    """An element for which the merged array has no room, or whose key is too long, does not take away others."""
     for host, names in (("a", "xyz"), ("b", "zyx")):
         hosts.record(host, [("by", "number", 1, False, True)], b"", frames.variables_at(
             1, [frames.values(0, [frames.element([name], [2]) for name in names])]))
+    # One byte more than a string has room for, of which the last one ends it.
+    hosts.record("c", [("by", "number", 1, False, True)], b"", frames.variables_at(1, [frames.values(0, [frames.element(["x" * 512], [2])])]))
     script = """global by[2], total probe kernel.function("vfs_read") { by[execname()]++ }
         probe timer.s(1000) { delete by } probe end { foreach (name in by) total += by[name]; println(total) }"""
-    status, output, errors = hosts.run("a,b", script)
+    status, output, errors = hosts.run("a,b,c", script)
     expect("status and output", (status, output), (1, "8\n"))
-    expect_in("errors", errors, "'by' has no room for the elements of all hosts")
+    expect_in("errors", errors, "'by' has no room for the elements of all hosts", "a key of 'by' is longer than MAXSTRINGLEN")
 
 
 def case_nobody(hosts):
