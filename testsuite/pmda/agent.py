@@ -211,6 +211,7 @@ def check_scripts(options):
             for name in ("open", "foreign") if os.getuid() == 0 else ("open",):
                 expect(name, state(name), "refused")
                 expect(name, f"{name}.stp" in messages[name], True)
+                expect("the log", f"{name}: {messages[name]}" in pmcd.log(), True)
             listed = pmcd.run("pminfo", "-f", "djstap.agent.script.state").stdout
             expect("one name", [line.split()[-1] for line in listed.splitlines() if "one_name" in line], ['"refused"'])
             expect("one name", "have the same name" in messages["one_name"], True)
