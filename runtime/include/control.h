@@ -67,7 +67,6 @@ struct djs_counts {
 	u64 skipped_stack;     /* too little of the kernel's stack was left (MINSTACKSPACE) */
 	u64 skipped_kretprobe; /* no free kretprobe instance (nmissed) */
 	u64 skipped_kprobe;    /* nmissed of kprobes, of kretprobes too: hit inside another */
-	u64 missed_calls;      /* returns whose values of the entry had to make room for others */
 	u64 not_followed;      /* threads to which an event of their program was not attached */
 	u64 deep_hits;	     /* in processes that may descend from that of -c or -x, too far away */
 	u64 short_stacks;    /* stacks of programs that end before their outermost caller */
@@ -79,6 +78,8 @@ struct djs_counts {
 	 * detached */
 	u64 inside;
 	u64 pinned; /* 1: probes could not be detached, and the module stays loaded for ever */
+	/* What is new stands at the end: recordings have counts by their places. */
+	u64 missed_calls; /* returns whose values of the entry had to make room for others */
 };
 
 /* The state of one site, for -v and JSON: DJS_IOC_SITE fills it in for the given index. */
