@@ -34,7 +34,7 @@ SHOWN = [frames.values(0, [frames.element([], [-7])]),
                        SHAPE),
          frames.values(3, [frames.element([], [2, -5, 5, 0, 0])]), frames.values(5, [frames.element([], 'say "hi"')]),
          frames.values(6, [frames.element([], [1 << 40])]), frames.values(7, [frames.element([], [6])])]
-COUNTS = [3, 2, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 6]
+COUNTS = [3, 2, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 6, 0, 0, 0, 1]
 SCRIPT = """
 global ticks # Ticks of the timer [counter]
 # Every second tick,

@@ -91,7 +91,6 @@ TEST(JsonOutput, EachCountHasItsName) {
                            .skipped_stack = 6,
                            .skipped_kretprobe = 7,
                            .skipped_kprobe = 8,
-                           .missed_calls = 17,
                            .not_followed = 9,
                            .deep_hits = 10,
                            .short_stacks = 11,
@@ -99,7 +98,8 @@ TEST(JsonOutput, EachCountHasItsName) {
                            .errors = 13,
                            .failed_sites = 14,
                            .inside = 15,
-                           .pinned = 16});
+                           .pinned = 16,
+                           .missed_calls = 17});
         }),
         R"({"type":"lost_events","data":{"events":1,"oversized":2,"overwritten":3,)"
         R"("skipped_busy":4,"skipped_locked":5,"skipped_stack":6,"skipped_kretprobe":7,)"

@@ -171,7 +171,6 @@ TEST(Output, JsonIsOneObjectALine) {
                .skipped_stack = 0,
                .skipped_kretprobe = 0,
                .skipped_kprobe = 0,
-               .missed_calls = 0,
                .not_followed = 0,
                .deep_hits = 0,
                .short_stacks = 0,
@@ -179,7 +178,8 @@ TEST(Output, JsonIsOneObjectALine) {
                .errors = 1,
                .failed_sites = 0,
                .inside = 0,
-               .pinned = 0});
+               .pinned = 0,
+               .missed_calls = 0});
     std::vector<nlohmann::json> objects;
     std::istringstream lines(printed.out);
     for (std::string line; std::getline(lines, line);)
@@ -306,7 +306,6 @@ TEST(Output, WarningsCanBeTurnedOff) {
                      .skipped_stack = 0,
                      .skipped_kretprobe = 0,
                      .skipped_kprobe = 0,
-                     .missed_calls = 0,
                      .not_followed = 0,
                      .deep_hits = 0,
                      .short_stacks = 0,
@@ -314,7 +313,8 @@ TEST(Output, WarningsCanBeTurnedOff) {
                      .errors = 0,
                      .failed_sites = 0,
                      .inside = 0,
-                     .pinned = 0})
+                     .pinned = 0,
+                     .missed_calls = 0})
                   .err,
               "");
 }
