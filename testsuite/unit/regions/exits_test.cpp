@@ -8,8 +8,7 @@ using namespace djstap::test;
 namespace {
 
 // Returns "address+region,… of each return, from the function's beginning", or why there is none.
-std::string exits_of_f(const std::string& text) {
-    const Program program = Program::assembled(".text\n.globl f, g\n" + text);
+std::string exits_of_f(const Program& program) {
     auto file = ElfFile::open(program.path());
     EXPECT_TRUE(file);
     auto analysis = regions::Analysis::of(**file, {});
@@ -24,6 +23,10 @@ std::string exits_of_f(const std::string& text) {
                std::to_string(each.places.front().address - f) + "+" +
                std::to_string(each.places.front().region);
     return out;
+}
+
+std::string exits_of_f(const std::string& text) {
+    return exits_of_f(Program::assembled(".text\n.globl f, g\n" + text));
 }
 
 const std::string second = "\n.type g, @function\ng: xor %eax, %eax\n ret\n .size g, .-g\n";
@@ -92,6 +95,22 @@ TEST(Exits, WhatIsJumpedToWithAUsedStackIsAPart) {
     // Not if it is a function as well.
     EXPECT_EQ(exits_of_f(code_of_f(body, part + "\n.type g, @function\ng: call p\n ret\n")),
               "another function has a part of it in common");
+}
+
+// Without .eh_frame, the debug information tells it, in any version.
+TEST(Exits, FramesMayBeInTheDebugInformation) {
+    const std::string part = "\n.type p, @function\np: .cfi_startproc\n.cfi_def_cfa_offset 16\n"
+                             "mov $7, %eax\n pop %rbx\n ret\n.cfi_endproc\n.size p, .-p\n";
+    const std::string body = "push %rbx\n.cfi_def_cfa_offset 16\n test %edi, %edi\n jz p\n"
+                             "mov $2, %eax\n pop %rbx\n.cfi_def_cfa_offset 8\n ret";
+    for (const char* version : {"1", "3", "4"}) {
+        const Program program = Program::compiled(
+            ".text\n.globl f, g\n.cfi_sections .debug_frame\n" + code_of_f(body, part + second),
+            "program.s",
+            {"gcc", "-nostdlib", "-static", "-Wl,-e,f",
+             std::string("-Wa,--gdwarf-cie-version=") + version});
+        EXPECT_EQ(exits_of_f(program), "11:5+7,18:12+7") << version;
+    }
 }
 
 TEST(Exits, OthersThatJumpIntoTheFunctionReturnWithoutAnEntry) {
