@@ -56,6 +56,8 @@ const Mistake mistakes[] = {
     {"syntax-error", "probe begin { foreach (x, y in a) {} }", "unexpected ','",
      "keys need brackets"},
     {"syntax-error", "probe begin { x = $a->5 }", "expected the name of a member"},
+    {"syntax-error", "probe begin { foreach (x in 5) {} }",
+     "unexpected '5', expected a statistic such as @count or the name of an array"},
     {"syntax-error", "prob begin {}",
      "t.stp:1:1: error: unexpected 'prob', expected a probe, a function or a global",
      "did you mean 'probe'?"},
