@@ -68,6 +68,9 @@ text copied(int k, text* from) { return k ? *from : from[1]; }
 struct two { int a, b; };
 two simple(int k) { return {k, k}; }
 int with_double(mixed p, int k) { return p.y + k; }
+struct real { double x; };
+struct derived : real { int y; };
+int with_base(derived p, int k) { return p.y + k; }
 double half(mixed* from) { return from->x / 2; }
 struct others { float usual; _Float16 narrow; long double wide; };
 bool is_there(others* all) { return all->usual != 0; }
@@ -92,8 +95,10 @@ bool is_there(others* all) { return all->usual != 0; }
         const std::string result = refusal(prefix + "copied\")", "println($k)");
         EXPECT_EQ(result == "fine", tells) << result;
         EXPECT_EQ(refusal(prefix + "simple\")", "println($k)"), "fine");
-        EXPECT_NE(refusal(prefix + "with_double\")", "println($k)").find("not available"),
-                  std::string::npos);
+        for (const char* name : {"with_double", "with_base"})
+            EXPECT_NE(refusal(prefix + name + "\")", "println($k)").find("not available"),
+                      std::string::npos)
+                << name;
         // A number in a register of the FPU is not there.
         EXPECT_EQ(refusal(prefix + "half\")", "println($from->x)"), "fine");
         EXPECT_NE(refusal(prefix + "half\").return", "println($return)")
