@@ -27,7 +27,6 @@ class ItemParser {
     ItemParser(TokenList& tokens, Builder& builder, Diagnostics& diagnostics)
         : tokens_(tokens), builder_(builder), diagnostics_(diagnostics),
           strategy_(std::make_shared<ErrorStrategy>(tokens, diagnostics)), parser_(&tokens) {
-        parser_.removeErrorListeners();
         parser_.setBuildParseTree(false);
         parser_.setErrorHandler(strategy_);
     }
