@@ -57,11 +57,12 @@ class Scripts:
 
 
 def names(cache, module):
-    """Returns the runtime's symbols in a cache's kit, and those that a module of it has and refers to."""
+    """Returns the runtime's symbols in a cache's kit, and those that a module of it has and refers to, but for the thunks, whose
+    registers the compiler chooses."""
     with open(*glob.glob(os.path.join(cache, "runtime", "*", "manifest"))) as manifest:
         runtime = {line.split()[1] for line in manifest if line.startswith("runtime-symbol ")}
     lines = subprocess.run(["nm", module], capture_output=True, text=True, check=True).stdout.splitlines()
-    words = [line.split() for line in lines]
+    words = [line.split() for line in lines if "__x86_indirect_thunk_" not in line]
     return runtime | {each[-1] for each in words if len(each) > 1 and
                       (each[-2] == "U" or (each[-2].isupper() and each[-1].startswith("djs_")))}
 
