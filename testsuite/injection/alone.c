@@ -1,21 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A program without a library, whose thread has no memory of its own: its children call f().
-static long call(long number, long a, long b, long c, long d) {
-    register long fourth __asm__("r10") = d;
-    long result;
-
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth)
-                     : "rcx", "r11", "memory");
-    return result;
-}
-
-__attribute__((noinline)) long f(long a) {
-    volatile long kept = a * 3 + 1;
-
-    return kept;
-}
+#include "freestanding.h"
 
 void _start(void) {
     enum { sys_write = 1, sys_fork = 57, sys_exit = 60, sys_wait4 = 61 };
