@@ -18,7 +18,7 @@
 #define ONLY_CALL 1
 
 /* Its values would stay for ever. */
-static bool never_returns(long number)
+static DJS_HANDLER_CODE bool never_returns(long number)
 {
 	return number == __NR_exit || number == __NR_exit_group;
 }
