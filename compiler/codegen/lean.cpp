@@ -257,8 +257,6 @@ void check_gate(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlo
     builder.SetInsertPoint(open);
 }
 
-// The bit says that at least as much of a task's stack is left, whatever its size; an interrupt's
-// stack begins at any address.
 bool knows_interrupts(const ScriptModule& script) {
     return script.kernel.offset && script.kernel.offset("preempt_count") &&
            script.kernel.offset("preempt_mask_interrupt");
@@ -271,6 +269,8 @@ llvm::Value* is_in_interrupt(ScriptModule& script, llvm::IRBuilder<>& builder) {
                                  {.symbol = symbol, .offset = addend});
 }
 
+// The bit says that at least as much of a task's stack is left, whatever its size; an interrupt's
+// stack begins at any address.
 void check_stack(ScriptModule& script, llvm::IRBuilder<>& builder, llvm::BasicBlock* skipped) {
     constexpr uint32_t ample = 8192;
     static_assert(ample >= DJS_FAULT_STACK);
