@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """scripts/bench programs: what probes inside a program cost (--runtime=process), beside other tracers; writes docs/benchmarks-programs.md.
 
-No root, no guest. The other tracers are Debian's packages, unpacked to the cache; what is unavailable is left out.
+No root, and no guest but for uprobes. The other tracers are Debian's packages, unpacked to the cache; what is unavailable is left out.
 """
 import glob
 import os
@@ -12,6 +12,7 @@ import tempfile
 
 import packages
 import page
+import uprobes
 
 HEAD = """# What probes inside a program cost
 
@@ -28,6 +29,7 @@ LIBRARIES = {"uftrace": ["uftrace", "libcapstone4"], "ltrace": ["ltrace"], "lttn
 
 def add_arguments(parser):
     parser.add_argument("--installed", action="store_true", help="without other tracers: download no package")
+    parser.add_argument("--kernels", nargs="*", default=["6.1", "6.12"], metavar="RELEASE", help="of the guests with uprobes; none: no guest")
     parser.add_argument("--output", help="default: docs/benchmarks-programs.md")
 
 
@@ -146,6 +148,13 @@ def hits_section(hits):
             page.table(["tracer", "ns", "instructions", "aim"], rows))
 
 
+def uprobes_section(hits, djstap, folder, beginnings):
+    rows, series = uprobes.rows(djstap, hits.program, folder, beginnings)
+    return ("## A hit of a uprobe\n\nThe same calls with uprobes, which need root and the kernel, in a guest: the instructions that are added to a call, "
+            "the kernel's\nincluded. What an exception costs the processor beside its instructions is not in them.\n\n" +
+            page.table(["tracer", "instructions on " + " / ".join(series)], rows))
+
+
 def source(folder, root):
     """Returns a preprocessed C file of djstap's own runtime."""
     path = os.path.join(folder, "source.i")
@@ -186,7 +195,10 @@ def compiler_section(djstap, root, folder):
 def run(options, root):
     djstap = os.path.join(root, "build", "release", "bin", "djstap")
     with tempfile.TemporaryDirectory() as folder:
-        text = HEAD + hits_section(Hits(root, djstap, folder, options)) + "\n" + compiler_section(djstap, root, folder)
+        hits = Hits(root, djstap, folder, options)
+        sections = [hits_section(hits), *([uprobes_section(hits, djstap, folder, options.kernels)] if options.kernels else []),
+                    compiler_section(djstap, root, folder)]
+    text = HEAD + "\n".join(sections)
     with open(options.output or os.path.join(root, "docs", "benchmarks-programs.md"), "w", encoding="utf-8") as file:
         file.write(text)
     print(text[len(HEAD):])
