@@ -122,25 +122,24 @@ static DJS_HANDLER_CODE s64 shifted_by(const struct djs_statistic *s, s64 mean)
 
 /* Reads all but the buckets, which may change concurrently: the count is read first, because it is
  * written last. */
-static DJS_HANDLER_CODE struct djs_statistic seen_now(const struct djs_statistic *s)
+static DJS_HANDLER_CODE void see(struct djs_statistic *seen, const struct djs_statistic *s)
 {
-	struct djs_statistic seen = {.count = smp_load_acquire(&s->count)};
-
-	seen.sum = READ_ONCE(s->sum);
-	seen.min = READ_ONCE(s->min);
-	seen.max = READ_ONCE(s->max);
-	seen.mean = READ_ONCE(s->mean);
-	seen.m2 = READ_ONCE(s->m2);
-	return seen;
+	seen->count = smp_load_acquire(&s->count);
+	seen->sum = READ_ONCE(s->sum);
+	seen->min = READ_ONCE(s->min);
+	seen->max = READ_ONCE(s->max);
+	seen->mean = READ_ONCE(s->mean);
+	seen->m2 = READ_ONCE(s->m2);
 }
 
 DJS_HANDLER_CODE void djs_statistic_merge(const struct djs_statistic_shape *shape,
 					  struct djs_statistic *into,
 					  const struct djs_statistic *from)
 {
-	struct djs_statistic seen = seen_now(from);
+	struct djs_statistic seen;
 	u32 i;
 
+	see(&seen, from);
 	if (seen.count == 0)
 		return;
 	if (into->count == 0) {
