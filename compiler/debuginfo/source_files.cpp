@@ -102,7 +102,7 @@ std::vector<std::string> source_files(const LineSections& sections, Dwarf_Die* u
     if (dwarf_formudata(dwarf_attr(unit, DW_AT_stmt_list, &attribute), &offset) != 0 ||
         offset >= sections.line.size())
         return files;
-    lines::Bytes section(sections.line.substr(offset));
+    ByteReader section(sections.line.substr(offset));
     auto header =
         lines::Header::read(lines::take_unit(section), {sections.line_strings, sections.strings});
     if (!header)

@@ -21,34 +21,34 @@ class Tables {
         : strings_(strings), is_64_bit_(is_64_bit), out_(out) {}
 
     // DWARF 2 to 4.
-    void terminated(Bytes& header) {
+    void terminated(ByteReader& header) {
         out_.folders.emplace_back();
-        while (!header.bad() && out_.folders.size() < most_entries) {
-            const std::string_view name = header.text();
+        while (!header.failed() && out_.folders.size() < most_entries) {
+            const std::string_view name = header.string();
             if (name.empty())
                 break;
             out_.folders.push_back(name);
         }
         out_.files.emplace_back();
-        while (!header.bad() && out_.files.size() < most_entries) {
-            const std::string_view name = header.text();
+        while (!header.failed() && out_.files.size() < most_entries) {
+            const std::string_view name = header.string();
             if (name.empty())
                 break;
-            out_.files.push_back({name, header.unsigned_leb()});
-            header.unsigned_leb(); // time of the last change
-            header.unsigned_leb(); // size
+            out_.files.push_back({name, header.uleb()});
+            header.uleb(); // time of the last change
+            header.uleb(); // size
         }
     }
 
     // DWARF 5: the tables describe themselves. Returns false if there is a form of another version.
-    bool described(Bytes& header) {
+    bool described(ByteReader& header) {
         for (const bool files : {false, true}) {
             Format format;
-            for (auto count = header.number<uint8_t>(); count; count--) {
-                const uint64_t type = header.unsigned_leb();
-                format.emplace_back(type, header.unsigned_leb());
+            for (auto count = header.fixed<uint8_t>(); count; count--) {
+                const uint64_t type = header.uleb();
+                format.emplace_back(type, header.uleb());
             }
-            const uint64_t count = header.unsigned_leb();
+            const uint64_t count = header.uleb();
             // Each takes a byte at least.
             if (count > std::min(most_entries, format.empty() ? 0 : header.rest().size()))
                 return false;
@@ -66,13 +66,13 @@ class Tables {
     }
 
   private:
-    bool read(Bytes& header, const Format& format, File& entry) const {
+    bool read(ByteReader& header, const Format& format, File& entry) const {
         for (const auto& [type, form] : format) {
             std::string_view text;
             uint64_t number = 0;
             switch (form) {
             case DW_FORM_string:
-                text = header.text();
+                text = header.string();
                 break;
             case DW_FORM_line_strp:
                 text = text_at(strings_.line_strings, header.offset(is_64_bit_));
@@ -81,25 +81,25 @@ class Tables {
                 text = text_at(strings_.strings, header.offset(is_64_bit_));
                 break;
             case DW_FORM_udata:
-                number = header.unsigned_leb();
+                number = header.uleb();
                 break;
             case DW_FORM_data1:
-                number = header.number<uint8_t>();
+                number = header.fixed<uint8_t>();
                 break;
             case DW_FORM_data2:
-                number = header.number<uint16_t>();
+                number = header.fixed<uint16_t>();
                 break;
             case DW_FORM_data4:
-                number = header.number<uint32_t>();
+                number = header.fixed<uint32_t>();
                 break;
             case DW_FORM_data8:
-                number = header.number<uint64_t>();
+                number = header.fixed<uint64_t>();
                 break;
             case DW_FORM_data16:
-                header.take(16);
+                header.bytes(16);
                 break;
             case DW_FORM_block:
-                header.take(header.unsigned_leb());
+                header.bytes(header.uleb());
                 break;
             default:
                 return false;
@@ -109,7 +109,7 @@ class Tables {
             else if (type == DW_LNCT_directory_index)
                 entry.folder = number;
         }
-        return !header.bad();
+        return !header.failed();
     }
 
     const Strings& strings_;
@@ -126,35 +126,35 @@ std::string_view text_at(std::string_view strings, uint64_t offset) {
     return text.substr(0, text.find('\0'));
 }
 
-Unit take_unit(Bytes& section) {
+Unit take_unit(ByteReader& section) {
     constexpr uint32_t is_64_bit = 0xffffffff;
-    uint64_t length = section.number<uint32_t>();
+    uint64_t length = section.fixed<uint32_t>();
     const bool wide = length == is_64_bit;
     if (wide)
-        length = section.number<uint64_t>();
-    return {section.take(length), wide};
+        length = section.fixed<uint64_t>();
+    return {section.bytes(length), wide};
 }
 
 std::optional<Header> Header::read(const Unit& unit, const Strings& strings) {
-    Bytes bytes(unit.bytes);
+    ByteReader bytes(unit.bytes);
     Header found;
-    found.version = bytes.number<uint16_t>();
+    found.version = bytes.fixed<uint16_t>();
     if (found.version < 2 || found.version > 5)
         return std::nullopt;
     if (found.version >= 5)
-        bytes.take(2); // sizes of addresses and of segment selectors
-    Bytes header(bytes.take(bytes.offset(unit.is_64_bit)));
+        bytes.bytes(2); // sizes of addresses and of segment selectors
+    ByteReader header(bytes.bytes(bytes.offset(unit.is_64_bit)));
     found.program = bytes.rest();
-    found.least_instruction = header.number<uint8_t>();
+    found.least_instruction = header.fixed<uint8_t>();
     if (found.version >= 4)
-        header.take(1); // operations of an instruction: one on the supported processors
-    header.take(1);     // is_stmt
-    found.line_base = header.number<int8_t>();
-    found.line_range = header.number<uint8_t>();
-    found.first_special = header.number<uint8_t>();
+        header.bytes(1); // operations of an instruction: one on the supported processors
+    header.bytes(1);     // is_stmt
+    found.line_base = header.fixed<int8_t>();
+    found.line_range = header.fixed<uint8_t>();
+    found.first_special = header.fixed<uint8_t>();
     for (unsigned opcode = 1; opcode < found.first_special; opcode++)
-        found.operands.push_back(header.number<uint8_t>());
-    if (!found.line_range || header.bad())
+        found.operands.push_back(header.fixed<uint8_t>());
+    if (!found.line_range || header.failed())
         return std::nullopt;
     Tables tables(strings, unit.is_64_bit, found);
     if (found.version >= 5) {
@@ -163,7 +163,7 @@ std::optional<Header> Header::read(const Unit& unit, const Strings& strings) {
     } else {
         tables.terminated(header);
     }
-    if (header.bad())
+    if (header.failed())
         return std::nullopt;
     return found;
 }

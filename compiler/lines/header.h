@@ -2,7 +2,7 @@
 // The header of a line program: .debug_line of DWARF 2 to 5 (DWARF 5, 6.2.4). The sections may
 // contain anything; what is read has a bounded size.
 #pragma once
-#include "lines/bytes.h"
+#include "system/byte_reader.h"
 
 #include <cstdint>
 #include <optional>
@@ -31,7 +31,7 @@ struct Unit {
 };
 
 // Takes the next unit from the section, which is bad if it has no such length.
-Unit take_unit(Bytes& section);
+Unit take_unit(ByteReader& section);
 
 struct File {
     std::string_view name;

@@ -2,7 +2,7 @@
 #include "regions/frames.h"
 
 #include "arch/arch.h"
-#include "regions/reader.h"
+#include "system/byte_reader.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -16,7 +16,8 @@ namespace {
 constexpr uint8_t omitted = DW_EH_PE_omit;
 
 // Reads a pointer whose bytes begin at `address` + the reader's position.
-uint64_t read_pointer(Reader& reader, uint8_t encoding, uint64_t address, uint64_t function = 0) {
+uint64_t read_pointer(ByteReader& reader, uint8_t encoding, uint64_t address,
+                      uint64_t function = 0) {
     const uint64_t here = address + reader.position();
     uint64_t value = 0;
     switch (encoding & 0x0f) {
@@ -58,7 +59,7 @@ uint64_t read_pointer(Reader& reader, uint8_t encoding, uint64_t address, uint64
 // Reads what follows a CIE's identifier, whose bytes are at `address`.
 FrameCommon read_common(std::string_view body, uint64_t address, bool eh) {
     FrameCommon common;
-    Reader reader(body);
+    ByteReader reader(body);
     const auto version = reader.fixed<uint8_t>();
     const std::string_view augmentation = reader.string();
     if (!eh && version >= 4 && reader.fixed<uint8_t>() != 8)
@@ -75,7 +76,7 @@ FrameCommon read_common(std::string_view body, uint64_t address, bool eh) {
         common.augmented = true;
         const uint64_t size = reader.uleb();
         const uint64_t start = address + reader.position();
-        Reader data(reader.bytes(size));
+        ByteReader data(reader.bytes(size));
         for (char each : augmentation.substr(1)) {
             if (each == 'R')
                 common.address_encoding = data.fixed<uint8_t>();
@@ -116,14 +117,14 @@ class RuleMachine {
     bool run(std::string_view program, uint64_t location, uint64_t until, const Rule& initial);
 
   private:
-    bool step(Reader& reader, uint8_t code);
-    uint64_t advance(Reader& reader, uint8_t code);
+    bool step(ByteReader& reader, uint8_t code);
+    uint64_t advance(ByteReader& reader, uint8_t code);
 
     const FrameCommon& common_;
     std::vector<Rule> remembered_;
 };
 
-uint64_t RuleMachine::advance(Reader& reader, uint8_t code) {
+uint64_t RuleMachine::advance(ByteReader& reader, uint8_t code) {
     switch (code) {
     case DW_CFA_advance_loc1:
         return reader.fixed<uint8_t>();
@@ -136,7 +137,7 @@ uint64_t RuleMachine::advance(Reader& reader, uint8_t code) {
     }
 }
 
-bool RuleMachine::step(Reader& reader, uint8_t code) {
+bool RuleMachine::step(ByteReader& reader, uint8_t code) {
     switch (code) {
     case DW_CFA_nop:
         return true;
@@ -200,7 +201,7 @@ bool RuleMachine::step(Reader& reader, uint8_t code) {
 bool RuleMachine::run(std::string_view program, uint64_t location, uint64_t until,
                       const Rule& initial) {
     rule = initial;
-    Reader reader(program);
+    ByteReader reader(program);
     while (!reader.at_end()) {
         const auto code = reader.fixed<uint8_t>();
         const uint8_t high = code & 0xc0;
@@ -221,7 +222,7 @@ bool RuleMachine::run(std::string_view program, uint64_t location, uint64_t unti
 // Adds the addresses where exceptions continue, from a function's table of call sites.
 void read_handlers(std::string_view bytes, uint64_t address, uint64_t function,
                    std::vector<uint64_t>& out) {
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     const auto start_encoding = reader.fixed<uint8_t>();
     uint64_t start = function;
     if (start_encoding != omitted)
@@ -230,7 +231,7 @@ void read_handlers(std::string_view bytes, uint64_t address, uint64_t function,
         (void)reader.uleb(); // the types
     const auto encoding = reader.fixed<uint8_t>();
     const uint64_t size = reader.uleb();
-    Reader sites(reader.bytes(size));
+    ByteReader sites(reader.bytes(size));
     while (!sites.at_end()) {
         (void)read_pointer(sites, encoding, 0);
         (void)read_pointer(sites, encoding, 0);
@@ -260,14 +261,14 @@ Frames Frames::of(const ElfFile& file) {
 
 void Frames::read(std::string_view bytes, uint64_t address, bool eh) {
     std::unordered_map<uint64_t, uint32_t> common_at;
-    Reader reader(bytes);
+    ByteReader reader(bytes);
     auto common_of = [&](uint64_t at) {
         auto [known, added] = common_at.try_emplace(at, static_cast<uint32_t>(common_.size()));
         if (!added)
             return known->second;
         FrameCommon common;
         if (at < bytes.size()) {
-            Reader head(bytes.substr(at));
+            ByteReader head(bytes.substr(at));
             const auto size = head.fixed<uint32_t>();
             const auto id = head.fixed<uint32_t>();
             if (size > 4 && size != UINT32_MAX && id == (eh ? 0 : UINT32_MAX) && !head.failed()) {
@@ -284,7 +285,7 @@ void Frames::read(std::string_view bytes, uint64_t address, bool eh) {
         if (size == UINT32_MAX || reader.failed())
             return; // the 64-bit format
         const uint64_t start = reader.position();
-        Reader body(reader.bytes(size));
+        ByteReader body(reader.bytes(size));
         const auto id = body.fixed<uint32_t>();
         if (reader.failed() || body.failed() || id == (eh ? 0 : UINT32_MAX))
             continue;
@@ -299,7 +300,7 @@ void Frames::read(std::string_view bytes, uint64_t address, bool eh) {
         if (common.augmented) {
             const uint64_t length = body.uleb();
             const uint64_t data_at = address + start + body.position();
-            Reader data(body.bytes(length));
+            ByteReader data(body.bytes(length));
             if (common.handlers_encoding != omitted)
                 frame.handlers = read_pointer(data, common.handlers_encoding, data_at);
         }

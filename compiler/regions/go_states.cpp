@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "regions/go_states.h"
 
-#include "regions/reader.h"
+#include "system/byte_reader.h"
 
 #include <algorithm>
 #include <map>
@@ -25,7 +25,7 @@ std::vector<Value> read_values(const GoTable& go, uint32_t at, uint64_t size) {
     std::vector<Value> values;
     if (at == 0 || at >= go.numbers.size())
         return {{size, none}};
-    Reader reader(go.numbers.substr(at));
+    ByteReader reader(go.numbers.substr(at));
     auto value = static_cast<uint64_t>(none);
     uint64_t offset = 0;
     while (offset < size) {

@@ -2,7 +2,7 @@
 #include "regions/go_table.h"
 
 #include "arch/instructions.h"
-#include "regions/reader.h"
+#include "system/byte_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ constexpr uint32_t magic_of_1_18 = 0xfffffff0, magic_of_1_20 = 0xfffffff1;
 constexpr uint8_t instruction_quantum = 1, pointer_bytes = 8;
 
 template <class T> T number(std::string_view bytes, uint64_t at) {
-    return Reader(bytes.substr(std::min<uint64_t>(at, bytes.size()))).fixed<T>();
+    return ByteReader(bytes.substr(std::min<uint64_t>(at, bytes.size()))).fixed<T>();
 }
 
 struct Header {
@@ -43,7 +43,7 @@ uint64_t relocated(const ElfFile& file, uint64_t address, uint64_t value) {
 // pcHeader: a magic number, the instruction quantum, the size of a pointer, numbers of functions
 // and files, the address of the code, offsets of the parts.
 std::optional<Header> read_header(const ElfFile& file, const ElfSection& section, size_t at) {
-    Reader reader(section.bytes.substr(at));
+    ByteReader reader(section.bytes.substr(at));
     const auto magic = reader.fixed<uint32_t>();
     const auto padding = reader.fixed<uint16_t>();
     const auto quantum = reader.fixed<uint8_t>();
@@ -110,7 +110,7 @@ GoFunction read_function(const Header& header, uint64_t begin, uint64_t end, uin
     GoFunction function;
     function.address = header.text + begin;
     function.size = end - begin;
-    Reader reader(header.table.substr(std::min<uint64_t>(at, header.table.size())));
+    ByteReader reader(header.table.substr(std::min<uint64_t>(at, header.table.size())));
     (void)reader.fixed<uint32_t>();
     const auto name = reader.fixed<uint32_t>();
     (void)reader.fixed<uint32_t>();
@@ -135,7 +135,7 @@ GoFunction read_function(const Header& header, uint64_t begin, uint64_t end, uin
     function.unsafe = more[0];
     function.inlined = more[2];
     const uint64_t begins = std::min<uint64_t>(header.names + name, header.table.size());
-    function.name = Reader(header.table.substr(begins, longest_name)).string();
+    function.name = ByteReader(header.table.substr(begins, longest_name)).string();
     if (deferred && deferred < function.size)
         function.resumed = function.address + deferred;
     else if (function.name == bottom || function.name == std::string(bottom) + ".abi0")
@@ -171,7 +171,7 @@ GoTable read_go_table(const ElfFile& file) {
     table.understood = true;
     table.numbers = header->table.substr(std::min<uint64_t>(header->numbers, header->table.size()));
     // Pairs of the entry and its struct _func; the last one is the end.
-    Reader reader(header->table.substr(header->entries));
+    ByteReader reader(header->table.substr(header->entries));
     auto begin = reader.fixed<uint32_t>();
     for (uint64_t i = 0; i < header->functions && !reader.failed(); i++) {
         const auto at = reader.fixed<uint32_t>();

@@ -5,7 +5,7 @@
 #include "arch/instructions.h"
 #include "debuginfo/btf.h"
 #include "regions/loader_writes.h"
-#include "regions/reader.h"
+#include "system/byte_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -57,12 +57,12 @@ Table section_table(const ElfFile& file, std::string_view name) {
 
 // A number in a table that is relative to its own address.
 uint64_t relative(const Table& table, size_t at) {
-    Reader reader(table.bytes.substr(std::min(at, table.bytes.size())));
+    ByteReader reader(table.bytes.substr(std::min(at, table.bytes.size())));
     return table.address + at + static_cast<uint64_t>(int64_t{reader.fixed<int32_t>()});
 }
 
 template <class T> T number(const Table& table, size_t at) {
-    return Reader(table.bytes.substr(std::min(at, table.bytes.size()))).fixed<T>();
+    return ByteReader(table.bytes.substr(std::min(at, table.bytes.size()))).fixed<T>();
 }
 
 size_t instruction_bytes(const Code& code, uint64_t address) {

@@ -2,7 +2,7 @@
 #include "regions/targets.h"
 
 #include "arch/arch.h"
-#include "regions/reader.h"
+#include "system/byte_reader.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -192,7 +192,7 @@ const std::vector<Index>& TableReader::offsets_at(uint64_t table, uint64_t base)
     entries.clear();
     if (auto known = offsets_.find(table); table == base && known != offsets_.end())
         return known->second;
-    Reader reader(data_from(table));
+    ByteReader reader(data_from(table));
     while (!reader.at_end()) {
         const auto offset = reader.fixed<int32_t>();
         const std::optional<Index> at =
@@ -210,8 +210,8 @@ const std::vector<Index>& TableReader::offsets_at(uint64_t table, uint64_t base)
 
 const std::vector<Index>& TableReader::addresses_at(uint64_t table) {
     unnamed_.clear();
-    Reader reader(data_from(table));
-    if (!code_.instruction(Reader(reader).fixed<uint64_t>()))
+    ByteReader reader(data_from(table));
+    if (!code_.instruction(ByteReader(reader).fixed<uint64_t>()))
         return unnamed_;
     auto [known, added] = addresses_.try_emplace(table);
     std::vector<Index>& entries = known->second;

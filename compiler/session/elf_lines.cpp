@@ -118,10 +118,9 @@ class LineProgram {
     }
 
     void run() {
-        lines::Bytes program(header_.program);
-        while (!program.empty() && !program.bad() &&
-               out_.rows_.size() + sequence_.size() < most_rows) {
-            const auto opcode = program.number<uint8_t>();
+        ByteReader program(header_.program);
+        while (!program.at_end() && out_.rows_.size() + sequence_.size() < most_rows) {
+            const auto opcode = program.fixed<uint8_t>();
             if (opcode >= header_.first_special) {
                 const unsigned special = opcode - header_.first_special;
                 advance(special / header_.line_range);
@@ -179,14 +178,14 @@ class LineProgram {
         state_ = {};
     }
 
-    void extended(lines::Bytes& program) {
-        lines::Bytes operation(program.take(program.unsigned_leb()));
-        switch (operation.number<uint8_t>()) {
+    void extended(ByteReader& program) {
+        ByteReader operation(program.bytes(program.uleb()));
+        switch (operation.fixed<uint8_t>()) {
         case DW_LNE_end_sequence:
             row(true);
             break;
         case DW_LNE_set_address:
-            state_.address = operation.number<uint64_t>();
+            state_.address = operation.fixed<uint64_t>();
             break;
         default:
             break;
@@ -195,26 +194,26 @@ class LineProgram {
 
     void advance(uint64_t operations) { state_.address += operations * header_.least_instruction; }
 
-    void standard(lines::Bytes& program, uint8_t opcode) {
+    void standard(ByteReader& program, uint8_t opcode) {
         switch (opcode) {
         case DW_LNS_copy:
             return row(false);
         case DW_LNS_advance_pc:
-            return advance(program.unsigned_leb());
+            return advance(program.uleb());
         case DW_LNS_advance_line:
-            state_.line += static_cast<uint32_t>(program.signed_leb());
+            state_.line += static_cast<uint32_t>(program.sleb());
             return;
         case DW_LNS_set_file:
-            state_.file = program.unsigned_leb();
+            state_.file = program.uleb();
             return;
         case DW_LNS_const_add_pc:
             return advance((255 - header_.first_special) / header_.line_range);
         case DW_LNS_fixed_advance_pc:
-            state_.address += program.number<uint16_t>();
+            state_.address += program.fixed<uint16_t>();
             return;
         default:
             for (unsigned i = header_.operands[opcode - 1U]; i; i--)
-                program.unsigned_leb();
+                program.uleb();
         }
     }
 
@@ -231,7 +230,7 @@ std::optional<ElfLines> ElfLines::read(const ElfSymbols::Read& read, uint64_t by
         return std::nullopt;
     ElfLines found;
     const lines::Strings strings{sections->line_strings, sections->strings};
-    for (lines::Bytes all(sections->programs); !all.empty() && !all.bad();)
+    for (ByteReader all(sections->programs); !all.at_end();)
         if (const auto header = lines::Header::read(lines::take_unit(all), strings))
             LineProgram(*header, found).run();
     // Where a sequence ends and another begins, the begin counts.
