@@ -227,6 +227,13 @@ std::optional<djs_counts> ControlFile::counts() const {
     return counts;
 }
 
+void ControlFile::report(const djs_counts& counts, Output& output) const {
+    output.counts(counts);
+    if (counts.skipped_kretprobe || counts.skipped_kprobe)
+        if (const auto line = describe_missed(probes(false)))
+            output.warning(*line);
+}
+
 std::optional<djs_site_state> ControlFile::site(size_t index) const {
     djs_site_state state{};
     state.index = static_cast<uint32_t>(index);

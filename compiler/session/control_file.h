@@ -45,6 +45,8 @@ class ControlFile {
     int start(int traced_pid, bool executes) const;
     int stop() const;
     std::optional<djs_counts> counts() const;
+    // Tells the output about them, and which of the probes missed hits.
+    void report(const djs_counts& counts, Output& output) const;
     // Switches a probe off or on; returns 0 or errno.
     int switch_probe(uint32_t probe, bool on) const;
     // Returns the probes that the module lists. `all`: also the others, one element for all that

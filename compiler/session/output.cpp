@@ -224,4 +224,27 @@ std::vector<std::string> describe_counts(const djs_counts& counts) {
     return lines;
 }
 
+std::optional<std::string> describe_missed(std::vector<AttachedProbe> probes) {
+    constexpr size_t most_shown = 3;
+    if (probes.size() < 2)
+        return std::nullopt;
+    std::erase_if(probes, [](const AttachedProbe& probe) { return probe.missed == 0; });
+    if (probes.empty())
+        return std::nullopt;
+    std::stable_sort(
+        probes.begin(), probes.end(),
+        [](const AttachedProbe& a, const AttachedProbe& b) { return a.missed > b.missed; });
+    std::string text = "missed";
+    for (size_t i = 0; i < std::min(probes.size(), most_shown); i++)
+        text.append(i ? ", " : " at ")
+            .append(probes[i].point)
+            .append(": ")
+            .append(std::to_string(probes[i].missed));
+    if (const size_t more = probes.size() - std::min(probes.size(), most_shown))
+        text.append(", and at ")
+            .append(std::to_string(more))
+            .append(more == 1 ? " more probe" : " more probes");
+    return text;
+}
+
 } // namespace djstap

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,7 +25,7 @@ struct AttachedProbe {
     std::string planned;   // by the compiler; empty: unknown
     std::string reason;    // why these differ, or why it is not attached; empty if it is as planned
     bool attached = true;
-    uint64_t missed = 0;
+    uint64_t missed = 0; // hits, by the kernel's kprobes and kretprobes
 };
 
 // A probe point that exists: -l, -L.
@@ -184,5 +185,8 @@ inline constexpr const char* ended_by_fault =
 // Returns "12 records were lost because …", one for each count that is not zero; errors are
 // omitted.
 std::vector<std::string> describe_counts(const djs_counts& counts);
+// Returns which of several probes missed hits, and how many, those with the most first; nothing if
+// it is clear.
+std::optional<std::string> describe_missed(std::vector<AttachedProbe> probes);
 
 } // namespace djstap

@@ -64,7 +64,7 @@ SessionOutcome read_recorder(ControlFile& control, Output& output, bool stop) {
                    outcome);
     if (const auto counts = control.counts()) {
         outcome.counts = *counts;
-        output.counts(*counts);
+        control.report(*counts, output);
     }
     if (control.failed())
         outcome.status = 1;

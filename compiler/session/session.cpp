@@ -203,7 +203,7 @@ void Session::finish() {
     if (const auto counts = control_.counts()) {
         outcome_.counts = *counts;
         outcome_.counts.lost_records += last.unfinished;
-        output_.counts(outcome_.counts);
+        control_.report(outcome_.counts, output_);
     }
     if (const uint64_t damaged = printer_.damaged())
         output_.warning(std::to_string(damaged) + (damaged == 1 ? " damaged record was dropped"
