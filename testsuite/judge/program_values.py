@@ -110,7 +110,7 @@ class Hit(gdb.Breakpoint):
         return False
 for line in ("set confirm off", "set pagination off", "set disable-randomization on", "set exec-wrapper env -i "
              + " ".join(given["environment"]), "set debuginfod enabled off", "set print thread-events off", "set python print-stack full", "set breakpoint always-inserted on", "set displaced-stepping on",
-             "handle all nostop noprint pass", "set breakpoint pending off", "set detach-on-fork on", "break main", "run"):
+             "handle all nostop noprint pass", "set breakpoint pending off", "set detach-on-fork on", "break main", "set inferior-tty /dev/null", "run"):
     gdb.execute(line)
 bases = {{}}
 for line in gdb.execute("info proc mappings", to_string=True).splitlines():
