@@ -7,7 +7,7 @@
 
 Each runs up to that pass with -g and with the arguments in its own description (.meta, test_check). --library: SystemTap's
 tapset is `added` to djstap's by -I, it is there `alone`, or only djstap's `own` is. --list prints the first error of each
-example that fails, --jobs N runs N of them side by side. The exit status is 0 if at least N of them pass (default: all), 77 if
+example that fails, --jobs N runs N of them side by side. `--library systemtap` asks stap itself. The exit status is 0 if at least N of them pass (default: all), 77 if
 the packages are not installed.
 """
 import argparse
@@ -21,8 +21,11 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "../examples"), os.path.join(HERE, "../bench")]
+import kernels  # noqa: E402
 import packaged  # noqa: E402
+import systemtap  # noqa: E402
 
 SHARE = "/usr/share/systemtap"
 TIMEOUT = 1500  # syscall.* with that library is thousands of C functions
@@ -37,8 +40,7 @@ def words_of(path, series):
     return [*command.options, *(["-c", command.command] if command.command else [])], command.arguments
 
 
-def compile_script(command, library):
-    environment = {**os.environ, "SYSTEMTAP_TAPSET": f"{SHARE}/tapset"} if library == "alone" else None
+def compile_script(command, environment):
     with tempfile.TemporaryDirectory() as folder:  # -p4 leaves a module
         return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT,
                               stdin=subprocess.DEVNULL, cwd=folder, env=environment)
@@ -47,20 +49,31 @@ def compile_script(command, library):
 def failure(script, options, last, library):
     """Returns a script's first error, or None; raises RuntimeError if djstap ends as it should not."""
     chosen, arguments = words_of(script, options.kernel) or ([], [])
-    command = [os.path.abspath(options.djstap), "-g", "-w", f"-p{last}", "-r", options.kernel, "-m", "example",
-               *(["-I", f"{SHARE}/tapset"] if library == "added" else []), *chosen, script]
+    djstap = os.path.abspath(options.djstap)
+    words = ["-g", "-w", f"-p{last}", "-m", "example", *chosen, script]
+    environment = {**os.environ, "SYSTEMTAP_TAPSET": f"{SHARE}/tapset"} if library == "alone" else None
+    if library == "systemtap":
+        release = kernels.release_of(djstap, options.kernel)
+        command = systemtap.command(release, ["-r", release, "-R", options.systemtap, *words])
+        environment = systemtap.environment(release)
+    else:
+        command = [djstap, "-r", options.kernel, *(["-I", f"{SHARE}/tapset"] if library == "added" else []), *words]
     try:
-        done = compile_script(command + arguments, library)
+        done = compile_script(command + arguments, environment)
         # Its description names none: a number, a name, or a program and a function of it.
-        for made_up in (["1"] * 4, ["begin"] * 4, [command[0], "main"]) if "[missing-argument]" in done.stderr else ():
+        is_short = "[missing-argument]" in done.stderr or "command line argument out of range" in done.stderr
+        for made_up in (["1"] * 4, ["begin"] * 4, [djstap, "main"]) if is_short else ():
             if done.returncode:
-                done = compile_script(command + made_up, library)
+                done = compile_script(command + made_up, environment)
     except subprocess.TimeoutExpired:
         return "takes too long"
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{script}: status {done.returncode}")
     if not done.returncode:
         return None
+    if library == "systemtap":
+        found = re.search(r"^(?:semantic|parse) error: (.*)", done.stderr, re.MULTILINE)
+        return re.sub(r"\s+\[man [^]]*\]", "", found[1]) if found else done.stderr.strip().split("\n")[-1]
     errors = [line for line in done.stderr.split("\n") if ": error: " in line] or ["no error"]
     # Of C code that does not compile, the compiler's own first error.
     told = errors[1] if len(errors) > 1 and errors[0].endswith("C code does not compile:") else errors[0]
@@ -98,6 +111,7 @@ def write_results(scripts, options):
             f"{options.kernel}, each with the arguments of its own test command.", "",
             "| library | pass `-p2` | pass `-p4` |", "|---|---|---|"]
     text += [f"| {title} | {counts[library][0]} | {counts[library][1]} |" for library, title in LIBRARIES.items()]
+    text.append(f"| {systemtap.version()} itself, instead of djstap | {len(scripts) - len(failures(scripts, options, '2', 'systemtap'))} | not run |")
     text += ["", "These do not pass `-p4`:", "", "| example | library | first error |", "|---|---|---|"]
     for name in sorted(reasons):
         for reason, libraries in reasons[name].items():
@@ -115,7 +129,7 @@ def main():
     parser.add_argument("--pass", dest="last", default="1")
     parser.add_argument("--least", type=int)
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--library", choices=LIBRARIES, default="added")
+    parser.add_argument("--library", choices=[*LIBRARIES, "systemtap"], default="added")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--results", action="store_true")
     options = parser.parse_args()
@@ -123,6 +137,7 @@ def main():
     if not scripts or not os.path.isdir(f"{SHARE}/tapset"):
         print("systemtap-doc and systemtap-common are not installed")
         return 77
+    options.systemtap = systemtap.runtime() if options.results or options.library == "systemtap" else None
     if options.results:
         write_results(scripts, options)
         return 0
