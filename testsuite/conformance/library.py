@@ -165,12 +165,14 @@ def called_by(script, options):
 
 
 def bodies():
-    """Returns (name, parameters, text) of each function that is written in the language itself."""
+    """Returns (name, names that are not its own variables, text) of each function that is written in the language itself: its
+    parameters, and the globals of its file."""
     for text in tapsets():
         text = re.sub(r'"(\\.|[^"\\])*"|//.*', "", text)
+        shared = {name for line in re.findall(r"^global (.*)", text, re.MULTILINE) for name in re.findall(r"[A-Za-z]\w*", line)}
         for part in re.split(r"^(?=function |private |probe |global |@define )", text, flags=re.MULTILINE):
             if found := ANY_FUNCTION.match(part):
-                yield found[1], {each.split(":")[0].strip() for each in found[3].split(",")}, part[found.end():]
+                yield found[1], shared | {each.split(":")[0].strip() for each in found[3].split(",")}, part[found.end():]
 
 
 def declared_marks():
