@@ -144,16 +144,9 @@ void add_jump(const ImageView& view, CalledPlace& place, const Resolver& resolve
         return;
     }
     const auto around = view.image().symbol_at(place.address);
-    Candidate candidate;
-    candidate.kind = HandlerKind::Entry;
-    candidate.image = &view;
-    candidate.site.mechanism = choice.mechanism;
+    Candidate candidate = candidate_at(choice, view, around ? around->address : place.address,
+                                       place.function.name, resolver);
     candidate.site.reason = "the jump with which its caller ends";
-    candidate.site.forced = resolver.options.forced.has_value();
-    candidate.site.address = choice.address;
-    candidate.site.fallback = choice.fallback;
-    candidate.site.entry = around ? around->address : place.address;
-    candidate.site.function = place.function.name;
     candidate.function = std::make_unique<FunctionInfo>(std::move(place.function));
     out.push_back(std::move(candidate));
 }

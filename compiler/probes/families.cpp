@@ -358,4 +358,19 @@ const ast::PointComponent* find_component(const ast::ProbePoint& point, std::str
     return nullptr;
 }
 
+Candidate candidate_at(const MechanismChoice& choice, const ImageView& image, uint64_t entry,
+                       std::string function, const Resolver& resolver) {
+    Candidate candidate;
+    candidate.kind = HandlerKind::Entry;
+    candidate.image = &image;
+    candidate.site.mechanism = choice.mechanism;
+    candidate.site.reason = choice.reason;
+    candidate.site.forced = resolver.options.forced.has_value();
+    candidate.site.address = choice.address;
+    candidate.site.fallback = choice.fallback;
+    candidate.site.entry = entry;
+    candidate.site.function = std::move(function);
+    return candidate;
+}
+
 } // namespace djstap

@@ -41,6 +41,11 @@ struct Resolver {
     class UnreachedFunctions* unreached = nullptr;
 };
 
+// Returns the candidate for code of `image` at which this mechanism was chosen. `entry`: where the
+// symbol of its function is.
+Candidate candidate_at(const MechanismChoice& choice, const ImageView& image, uint64_t entry,
+                       std::string function, const Resolver& resolver);
+
 // The forms of a family's points, and the function that resolves a point of one of them. An empty
 // list of candidates without a reported error means that nothing matches.
 struct ProbeForms {

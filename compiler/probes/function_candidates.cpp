@@ -83,18 +83,12 @@ void add_functions(const ast::ProbePoint& point, const ImageView& view,
             refusal = {function.name, choice.refusal, choice.never};
             continue;
         }
-        Candidate candidate;
+        Candidate candidate =
+            candidate_at(choice, view, function.entry,
+                         function.is_syscall ? function.symbol : function.name, resolver);
         candidate.kind = is_return ? HandlerKind::Return : HandlerKind::Entry;
-        candidate.image = &view;
-        candidate.site.mechanism = choice.mechanism;
-        candidate.site.reason = choice.reason;
-        candidate.site.forced = resolver.options.forced.has_value();
-        candidate.site.address = choice.address;
-        candidate.site.fallback = choice.fallback;
-        candidate.site.entry = function.entry;
         candidate.site.maxactive = maxactive ? static_cast<uint32_t>(maxactive->number) : 0;
         candidate.site.point = quoted_point(view, function, suffix);
-        candidate.site.function = function.is_syscall ? function.symbol : function.name;
         candidate.function = std::make_unique<FunctionInfo>(std::move(function));
         out.push_back(std::move(candidate));
     }
@@ -114,17 +108,9 @@ void add_inlined(const ImageView& view, const StatementAddress& place, const Res
     function->entry = place.symbol_entry;
     function->file = place.file;
     function->line = place.line;
-    Candidate candidate;
-    candidate.kind = HandlerKind::Entry;
-    candidate.image = &view;
-    candidate.site.mechanism = choice.mechanism;
+    Candidate candidate = candidate_at(choice, view, place.symbol_entry, place.function, resolver);
     candidate.site.reason = "inlined into " + place.symbol;
-    candidate.site.forced = resolver.options.forced.has_value();
-    candidate.site.address = choice.address;
-    candidate.site.fallback = choice.fallback;
-    candidate.site.entry = place.symbol_entry;
     candidate.site.point = quoted_point(view, *function, ".inline");
-    candidate.site.function = place.function;
     candidate.scope_address = place.address;
     candidate.scope = place.scope;
     candidate.function = std::move(function);

@@ -49,17 +49,10 @@ void add_symbols(const ast::ProbePoint& point, const ImageView& view, const Reso
             refusal = choice.refusal;
             continue;
         }
-        Candidate candidate;
-        candidate.image = &view;
+        Candidate candidate =
+            candidate_at(choice, view, symbol.address, std::string(symbol.name), resolver);
         candidate.kind = is_return ? HandlerKind::Return : HandlerKind::Entry;
-        candidate.site.mechanism = choice.mechanism;
-        candidate.site.reason = choice.reason;
-        candidate.site.forced = resolver.options.forced.has_value();
-        candidate.site.address = choice.address;
-        candidate.site.fallback = choice.fallback;
-        candidate.site.entry = symbol.address;
         candidate.site.maxactive = maxactive ? static_cast<uint32_t>(maxactive->number) : 0;
-        candidate.site.function = std::string(symbol.name);
         candidate.site.point =
             "kprobe." + (image.kind() == ImageKind::Module ? view.prefix() + "." : "") +
             "function(\"" + candidate.site.function + "\")" + (is_return ? ".return" : "");
@@ -119,16 +112,8 @@ bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
         choice.refusal = "no function of the kernel is there";
     if (!choice.refusal.empty())
         return point.optional || refuse_address(point, resolver, choice.refusal);
-    Candidate candidate;
-    candidate.kind = HandlerKind::Entry;
-    candidate.image = kernel;
-    candidate.site.mechanism = choice.mechanism;
-    candidate.site.reason = choice.reason;
-    candidate.site.forced = resolver.options.forced.has_value();
-    candidate.site.address = choice.address;
-    candidate.site.fallback = choice.fallback;
-    candidate.site.entry = symbol->address;
-    candidate.site.function = std::string(symbol->name);
+    Candidate candidate =
+        candidate_at(choice, *kernel, symbol->address, std::string(symbol->name), resolver);
     candidate.site.point =
         point.components[0].name + ".statement(" + address_text(where) + ").absolute";
     out.push_back(std::move(candidate));

@@ -15,16 +15,8 @@ void add_statement(const ImageView& view, const StatementAddress& statement, std
         refusal = choice.refusal;
         return;
     }
-    Candidate candidate;
-    candidate.kind = HandlerKind::Entry;
-    candidate.image = &view;
-    candidate.site.mechanism = choice.mechanism;
-    candidate.site.reason = choice.reason;
-    candidate.site.forced = resolver.options.forced.has_value();
-    candidate.site.address = choice.address;
-    candidate.site.fallback = choice.fallback;
-    candidate.site.entry = statement.symbol_entry;
-    candidate.site.function = statement.function;
+    Candidate candidate =
+        candidate_at(choice, view, statement.symbol_entry, statement.function, resolver);
     candidate.site.point = std::move(name);
     candidate.scope_address = statement.address;
     auto function = std::make_unique<FunctionInfo>();
