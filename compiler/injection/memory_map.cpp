@@ -2,6 +2,7 @@
 #include "injection/memory_map.h"
 
 #include "arch/injection.h"
+#include "injection/process_facts.h"
 #include "system/file.h"
 
 #include <algorithm>
@@ -14,11 +15,26 @@ namespace {
 
 constexpr uint64_t page = 4096;
 
+// A process's first thread may have ended: the others have the memory, but it tells of none.
+Result<std::string> mappings_of(pid_t pid, const std::string& file) {
+    auto text = read_file(file);
+    if (text && !text->empty())
+        return text;
+    for (const pid_t thread : threads_of(pid)) {
+        auto of_thread = read_file(task_folder(pid, thread) + "/maps");
+        if (of_thread && !of_thread->empty())
+            return of_thread;
+    }
+    if (!text)
+        return text.failure();
+    return Failure{file + " tells of no memory: the process has ended", ""};
+}
+
 } // namespace
 
 Result<MemoryMap> MemoryMap::of(pid_t pid) {
     const std::string file = "/proc/" + std::to_string(pid) + "/maps";
-    auto text = read_file(file);
+    auto text = mappings_of(pid, file);
     if (!text)
         return text.failure();
     MemoryMap map;

@@ -32,7 +32,7 @@ struct Mapping {
 
 class MemoryMap {
   public:
-    // Reads /proc/PID/maps.
+    // Reads /proc/PID/maps, or that of another thread. Fails if the process has no memory any more.
     static Result<MemoryMap> of(pid_t pid);
     bool is_free(const Range& range) const;
     // Counts the pages of a range as mapped, for what is to be mapped later.

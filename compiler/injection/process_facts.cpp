@@ -16,13 +16,9 @@
 
 namespace djstap::injection {
 
-namespace {
-
 std::string task_folder(pid_t process, pid_t thread) {
     return "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread);
 }
-
-} // namespace
 
 std::vector<pid_t> threads_of(pid_t process) {
     std::vector<pid_t> threads;

@@ -10,6 +10,8 @@
 namespace djstap::injection {
 
 std::vector<pid_t> threads_of(pid_t process);
+// Returns /proc/PROCESS/task/THREAD.
+std::string task_folder(pid_t process, pid_t thread);
 bool is_thread_of(pid_t process, pid_t thread);
 // Whether a thread has ended. A first one that has stays listed as long as others run.
 bool has_ended(pid_t thread);

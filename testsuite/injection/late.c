@@ -16,6 +16,7 @@
 // - replace: gives the file with ".new" in its name that of the library
 // - other: loads another library, and calls plugged(1, 2) in what is held
 // - in-handler: a signal's handler loads it, as `load` does
+// - leave: its first thread ends, and another one goes on with what follows
 #define _GNU_SOURCE // dlinfo
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -139,10 +140,44 @@ static void visit_in_handler(int number) {
     visit();
 }
 
-int main(int argc, char** argv) {
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    path = argv[1];
-    for (int i = 2; i < argc; i++) {
+static void act(int argc, char** argv, int first);
+static struct {
+    int argc;
+    char** argv;
+    int next;
+    pthread_t first;
+} rest;
+
+// What a process tells of its memory is what its first thread has.
+static int tells_of_memory(void) {
+    FILE* const maps = fopen("/proc/self/maps", "r");
+    const int any = maps && getc(maps) != EOF;
+    if (maps)
+        fclose(maps);
+    return any;
+}
+
+static void* act_alone(void* unused) {
+    pthread_join(rest.first, NULL);
+    while (tells_of_memory())
+        usleep(100);
+    act(rest.argc, rest.argv, rest.next);
+    exit(0);
+    return unused;
+}
+
+static void leave(int argc, char** argv, int next) {
+    pthread_t thread;
+    rest.argc = argc;
+    rest.argv = argv;
+    rest.next = next;
+    rest.first = pthread_self();
+    pthread_create(&thread, NULL, act_alone, NULL);
+    pthread_exit(NULL);
+}
+
+static void act(int argc, char** argv, int first) {
+    for (int i = first; i < argc; i++) {
         if (!strcmp(argv[i], "load")) {
             visit();
         } else if (!strcmp(argv[i], "elsewhere")) {
@@ -162,6 +197,8 @@ int main(int argc, char** argv) {
             replace_file();
         } else if (!strcmp(argv[i], "other")) {
             load_other();
+        } else if (!strcmp(argv[i], "leave")) {
+            leave(argc, argv, i + 1);
         } else if (!strcmp(argv[i], "in-handler")) {
             signal(SIGUSR1, visit_in_handler);
             raise(SIGUSR1);
@@ -189,5 +226,11 @@ int main(int argc, char** argv) {
         }
     }
     puts(wrong ? "wrong" : "right");
+}
+
+int main(int argc, char** argv) {
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    path = argv[1];
+    act(argc, argv, 2);
     return 0;
 }

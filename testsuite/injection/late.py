@@ -132,6 +132,12 @@ def check_loaded_in_handler(programs):
     check_lines(programs.run("in-handler", script), ["2", "right"])
 
 
+def check_first_thread_gone(programs):
+    """A program whose first thread has ended goes on loading and unloading libraries."""
+    script = "global n " + programs.point() + " { n++ } probe end { println(n) }"
+    check_lines(programs.run("load hold leave other load", script), ["7", "right"])
+
+
 def check_never_loaded(programs):
     """A script may name a library that is never loaded."""
     done = programs.run("threads 0", "global n " + programs.point() + " { n++ } probe end { println(n) }")
