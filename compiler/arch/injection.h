@@ -71,6 +71,11 @@ std::string_view kernel_call_instruction();
 // The code of a system call that a tracer has a thread execute, and of the way back: behind the
 // call, the thread goes on as it was, without its tracer.
 std::string_view visit_code();
+// Whether a jump that is planted at the address would be in the way of that code, which is written
+// to the program's entry, and what is said of such a place.
+bool is_in_way_of_visits(uint64_t address, uint64_t entry);
+constexpr const char* in_way_of_visits =
+    "it is at the program's entry, where djstap has threads execute system calls";
 // What that code needs on the thread's stack.
 struct WayBack {
     uint64_t stack_pointer = 0;

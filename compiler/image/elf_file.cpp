@@ -47,6 +47,7 @@ Status ElfFile::read(std::string_view bytes) {
     if (!is_ours(bytes, header))
         return Failure{path_ + ": is not a 64-bit " + arch::names().title + " ELF file", ""};
     type_ = header.e_type;
+    entry_ = header.e_entry;
     Failure truncated{path_ + ": is truncated or damaged", "download it again"};
     if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff % alignof(Elf64_Shdr) != 0 ||
         header.e_shoff > bytes.size() ||

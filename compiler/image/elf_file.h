@@ -44,6 +44,8 @@ class ElfFile {
 
     const std::string& path() const { return path_; }
     uint16_t type() const { return type_; } // ET_*
+    // Returns the link-time address at which a program begins; 0 if it has none.
+    uint64_t entry() const { return entry_; }
     std::span<const ElfSection> sections() const { return sections_; }
     const ElfSection* section(std::string_view name) const;
     // Returns bytes of an allocated section at a link-time address; empty if not all of them are in
@@ -67,6 +69,7 @@ class ElfFile {
 
     std::string path_;
     uint16_t type_ = ET_NONE;
+    uint64_t entry_ = 0;
     std::unique_ptr<MappedFile> file_; // or held_
     std::string held_;
     std::vector<ElfSection> sections_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "probes/jump_safety.h"
 
+#include "arch/injection.h"
 #include "image/elf_file.h"
 #include "image/module_file.h"
 #include "include/mechanisms.h"
@@ -113,6 +114,9 @@ std::string JumpVerdicts::at_entry(const Site& site, const CodeFile& in) {
     const std::optional<Place> place = known.analysis->entry(site.address);
     if (!place)
         return "no instruction of a function is known there";
+    if (place->safe() && known.linked &&
+        arch::is_in_way_of_visits(place->address, known.linked->entry()))
+        return arch::in_way_of_visits;
     return place->safe() ? std::string() : std::string(regions::reason_text(place->reason));
 }
 

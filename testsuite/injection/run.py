@@ -271,6 +271,19 @@ def alone(runner):
     check(sorted(done.stdout.split()) == ["0", "done"], f"it printed {done.stdout!r} {done.stderr!r}")
 
 
+def code_at_the_entry(runner):
+    """Functions where djstap writes code at the program's entry are not probed, which is told; the program is whole."""
+    program = os.path.join(runner.folder, "begins")
+    subprocess.run(["cc", "-nostdlib", "-static", os.path.join(HERE, "begins.c"), "-o", program], check=True)
+    done = subprocess.run(runner.command(["-c", program], 'global n probe process.function("{_start,next,last}").call { n++ }'), capture_output=True,
+                          text=True, timeout=1200)
+    told = f"WARNING: '_start' and 'next' of '{program}' are not probed: it is at the program's entry"
+    check(done.returncode == 0 and done.stderr.startswith(told) and done.stderr.count("\n") == 1, f"status {done.returncode}: {done.stderr}")
+    point = f'process("{program}").function("{{next,last}}").call'
+    done = subprocess.run([runner.djstap, "--runtime=process", "-L", point], capture_output=True, text=True, timeout=1200)
+    check(["at the program's entry" in line for line in sorted(done.stdout.splitlines())] == [False, True], f"it printed {done.stdout!r}")
+
+
 def signals_at_start(runner):
     """Signals that arrive before the program runs on its own do not stop or divert it."""
     command = runner.command(["-c", f"{runner.path('program')} sum 3"], COUNT)
@@ -384,7 +397,7 @@ HITS = [
     ("at a return: `v += $a`, kept from the entry", ".return", "v += $a"),
 ]
 CHECKS = [instructions, listings, unsafe_entries, unsafe_returns, loops_at_entries, traces, interrupted, interrupted_in_locks, forked_in_handlers, executed, killed_program,
-          neighbours, everything, alone, signals_at_start, killed_at_start, limited, *LIMITS]
+          neighbours, everything, alone, code_at_the_entry, signals_at_start, killed_at_start, limited, *LIMITS]
 
 
 def main():

@@ -3,6 +3,7 @@
 // pointer are nobody's at a function's entry.
 #include "arch/injection.h"
 
+#include "arch/instructions.h"
 #include "arch/x86_64/opcode.h"
 
 #include <algorithm>
@@ -358,6 +359,11 @@ std::string_view visit_code() {
             "\x9d"                         // popf
             "\xc2\x88\x00",                // ret $136: over the mask, and the red zone
             27};
+}
+
+bool is_in_way_of_visits(uint64_t address, uint64_t entry) {
+    return entry != 0 && address < entry + visit_code().size() &&
+           entry < address + planted_jump_bytes();
 }
 
 Result<StoppedRegisters> StoppedRegisters::of(pid_t thread) {
