@@ -174,8 +174,7 @@ Result<std::vector<PlacedImage>> place_sites(const struct ::djs_script& script,
             place.original = (*file)->bytes_at(place.address, arch::planted_jump_bytes());
             if (place.refusal.empty() && place.original.empty())
                 place.refusal = "the code ends before the jump would";
-            if (place.refusal.empty() &&
-                arch::is_in_way_of_visits(place.address, (*file)->entry()))
+            if (place.refusal.empty() && arch::is_in_way_of_visits(place.address, (*file)->entry()))
                 place.refusal = arch::in_way_of_visits;
         }
         images.push_back(std::move(image));
