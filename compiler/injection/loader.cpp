@@ -5,7 +5,6 @@
 #include "injection/process_facts.h"
 
 #include <algorithm>
-#include <cstring>
 #include <elf.h>
 #include <link.h>
 
@@ -13,22 +12,13 @@ namespace djstap::injection {
 
 namespace {
 
-template <class T> std::optional<T> read_at(TracedProgram& program, uint64_t address) {
-    const auto bytes = program.read(address, sizeof(T));
-    if (!bytes)
-        return std::nullopt;
-    T value{};
-    memcpy(&value, bytes->data(), sizeof value);
-    return value;
-}
-
 // Returns where the program has what the loader tells debuggers; 0: nowhere.
 uint64_t rendezvous(TracedProgram& program) {
     const auto headers = auxiliary(program.pid(), AT_PHDR),
                count = auxiliary(program.pid(), AT_PHNUM);
     uint64_t bias = 0;
     for (uint64_t i = 0; headers && count && i < *count; i++) {
-        const auto header = read_at<Elf64_Phdr>(program, *headers + i * sizeof(Elf64_Phdr));
+        const auto header = program.read_as<Elf64_Phdr>(*headers + i * sizeof(Elf64_Phdr));
         if (!header)
             return 0;
         if (header->p_type == PT_PHDR)
@@ -37,7 +27,7 @@ uint64_t rendezvous(TracedProgram& program) {
             continue;
         const uint64_t end = bias + header->p_vaddr + header->p_memsz;
         for (uint64_t at = bias + header->p_vaddr; at < end; at += sizeof(Elf64_Dyn)) {
-            const auto entry = read_at<Elf64_Dyn>(program, at);
+            const auto entry = program.read_as<Elf64_Dyn>(at);
             if (!entry || entry->d_tag == DT_NULL)
                 return 0;
             if (entry->d_tag == DT_DEBUG)
@@ -51,7 +41,7 @@ uint64_t rendezvous(TracedProgram& program) {
 
 std::optional<PlacedImage> place_in_loader(TracedProgram& program, const MemoryMap& map) {
     const uint64_t told = rendezvous(program);
-    const auto debug = told ? read_at<r_debug>(program, told) : std::nullopt;
+    const auto debug = told ? program.read_as<r_debug>(told) : std::nullopt;
     if (!debug || debug->r_brk == 0)
         return std::nullopt;
     const Mapping* const mapping = map.at(debug->r_brk);

@@ -3,6 +3,7 @@
 // where the dynamic loader has mapped its libraries and nothing of its own has run; or one that
 // ran.
 #pragma once
+#include "arch/injection.h"
 #include "diagnostics/result.h"
 #include "session/command.h"
 #include "system/descriptor.h"
@@ -10,6 +11,7 @@
 #include <array>
 #include <csignal>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -57,6 +59,14 @@ class TracedProgram {
     // Memory, whatever its protection.
     Status write(uint64_t address, std::string_view bytes);
     Result<std::string> read(uint64_t address, size_t size);
+    // The same for an object; nothing if it cannot be read.
+    template <class T> std::optional<T> read_as(uint64_t address) {
+        const auto bytes = read(address, sizeof(T));
+        T value{};
+        if (bytes)
+            memcpy(&value, bytes->data(), sizeof value);
+        return bytes ? std::optional<T>(value) : std::nullopt;
+    }
     // Restores what was changed at the entry, and lets the program run on its own.
     Status detach();
     // What all threads have in the register that finds their slots.
@@ -75,6 +85,7 @@ class TracedProgram {
     void return_held();
     Status stop_all();
     Status choose_caller();
+    void leave_sequence(arch::StoppedRegisters& registers, pid_t thread);
     bool is_visiting() const;
     void mend_entry();
     // Whether the code of a system call for a tracer is at the entry.

@@ -11,6 +11,8 @@
 #include "injection/tracing.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <linux/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
@@ -114,6 +116,22 @@ bool TracedProgram::has_visit_code() {
     return there && *there == arch::visit_code();
 }
 
+// A thread that the kernel would take out of a restartable sequence (rseq) goes on where that
+// leads. The kernel looks when the thread runs again: if it executes something else first, the
+// sequence would be forgotten, and be finished after others have changed what it has read.
+void TracedProgram::leave_sequence(arch::StoppedRegisters& registers, pid_t thread) {
+    __ptrace_rseq_configuration registered{};
+    if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread, sizeof registered, &registered) <= 0)
+        return; // neither has the kernel any, or it does not tell
+    const auto at = read_as<uint64_t>(registered.rseq_abi_pointer + offsetof(rseq, rseq_cs));
+    const auto sequence = at && *at != 0 ? read_as<rseq_cs>(*at) : std::nullopt;
+    if (!sequence ||
+        registers.instruction_pointer() - sequence->start_ip >= sequence->post_commit_offset)
+        return;
+    registers.set_instruction_pointer(sequence->abort_ip);
+    (void)registers.store(thread);
+}
+
 // A thread executes system calls that has room for the way back.
 Status TracedProgram::choose_caller() {
     const auto map = MemoryMap::of(stopped_.empty() ? pid_ : stopped_.begin()->first);
@@ -122,11 +140,12 @@ Status TracedProgram::choose_caller() {
         if (!is_thread_of(pid_, thread))
             continue;
         none.message = "no thread of the program has room on its stack";
-        const auto registers = arch::StoppedRegisters::of(thread);
+        auto registers = arch::StoppedRegisters::of(thread);
         const uint64_t at = registers ? registers->way_back(0).stack_pointer : 0;
         const Mapping* const stack = map && at ? map->at(at) : nullptr;
         if (!stack || !stack->writable || registers->stack_pointer() > stack->range.end)
             continue;
+        leave_sequence(*registers, thread);
         caller_ = thread;
         hold(signal);
         if (ptrace(PTRACE_GETSIGMASK, caller_, sizeof blocked_, &blocked_) != 0)

@@ -243,6 +243,16 @@ def check_cramped(programs):
     check_end(process)
 
 
+def check_sequences(programs):
+    """A restartable sequence (rseq) in which a thread is stopped begins again, also if djstap has that thread execute system calls."""
+    path = os.path.join(programs.folder, "sequences")
+    subprocess.run(["cc", "-g", "-O2", "-pthread", os.path.join(HERE, "sequences.c"), "-o", path], check=True)
+    process = programs.start("", path)
+    for _ in range(ATTACHES):
+        expect_one(programs.attach(process, HITS))
+    check_end(process)
+
+
 def check_thread(programs):
     """The number of a thread is refused, with that of its process."""
     process = programs.start("spin")
