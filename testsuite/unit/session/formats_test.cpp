@@ -287,6 +287,15 @@ TEST_F(Formats, StacksAreCountedByAllFormatsAlike) {
               "(3, 16, '0x20', 5), (4, 12, '0x30', 4)]\n");
 }
 
+// The graph is 1180 points wide; a character takes 7, the margins 6.
+TEST(FlameGraph, ANameIsCutToTheRoomOfItsBar) {
+    const std::string graph =
+        flame_graph({{"short", 41}, {"three", 27}, {"two", 26}, {"wide", 1086}}, "cut");
+    for (const char* label : {"short", "t..", "", "wide"})
+        EXPECT_NE(graph.find(">" + std::string(label) + "</text>"), std::string::npos) << label;
+    EXPECT_EQ(graph.find(">..</text>"), std::string::npos);
+}
+
 TEST_F(Formats, PrintedBacktracesAreStacks) {
     meta_.formats.push_back({"%s|%d\n", "Bl"});
     open({"folded:f", "text:t"});
