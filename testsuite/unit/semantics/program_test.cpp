@@ -102,6 +102,16 @@ TEST(SemanticsStacks, FunctionsTakeAndReturnText) {
     EXPECT_EQ(analysis.global("a").keys[0], program::Type::String);
 }
 
+TEST(SemanticsStacks, CodeInCHasText) {
+    SemanticsOptions options;
+    options.guru = true;
+    Analysis analysis("global a function f() %{ /* pragma:read:a */ %} "
+                      "probe kernel.function(\"f\") { a[backtrace()]++; f() }",
+                      options);
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_EQ(analysis.global("a").keys[0], program::Type::String);
+}
+
 TEST(SemanticsTypes, ValueOfAFunctionThatReturnsNothingIsZeroWhereANumberIsNeeded) {
     EXPECT_EQ(body("function f() { exit() } probe begin { printf(\"%d\", f() + 1) }"),
               "printf(\"%d\", (f() + 1))");
