@@ -247,6 +247,15 @@ TEST(Mistakes, OthersAreFoundBehindTheFirst) {
         EXPECT_NE(text.find(place), std::string::npos) << text;
 }
 
+// Where the body with the mistake ends depends on the braces before and behind it.
+TEST(Mistakes, WhatFollowsABodyIsReadAsAnItem) {
+    for (const char* body : {"probe a { if (x) { y } z = = 1 }", "probe a { if (x) { y = = 1 } z }",
+                             "probe a { y = = 1; if (x) { y } }"}) {
+        const std::string text = diagnostics_of(std::string(body) + "\n5", 2);
+        EXPECT_NE(text.find("t.stp:2:1: error: unexpected"), std::string::npos) << text;
+    }
+}
+
 TEST(Mistakes, TheirNumberIsLimited) {
     std::string script;
     for (int i = 0; i < 1000; i++)
