@@ -271,10 +271,12 @@ def case_no_room(hosts):
 
 def case_nobody(hosts):
     """Nothing runs if no host can be reached."""
-    hosts.write("down.login", "exit 255\n")
+    hosts.write("down.login", "echo 'ssh: no route' >&2; exit 255\n")
     status, output, errors = hosts.run("down", COUNTING)
     expect("status and output", (status, output), (1, ""))
-    expect_in("errors", errors, "down: all of its values are missing: there is no connection")
+    expect_in("errors", errors, "down: all of its values are missing: there is no connection: ssh: no route")
+    expect("what ssh says, without -v", "down: ssh: no route\n" in errors, False)
+    expect_in("errors with -v", hosts.run("down", COUNTING, "-v")[2], "down: ssh: no route\n")
 
 
 def case_printed(hosts):
