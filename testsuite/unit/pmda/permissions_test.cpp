@@ -4,11 +4,15 @@
 
 #include "pmda/host_info.h"
 #include "system/file.h"
+#include "system/temporary.h"
 
+#include <cerrno>
 #include <gtest/gtest.h>
 #include <pcp/pmapi.h>
 #include <pcp/pmda.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 namespace djstap::pmda {
 namespace {
@@ -170,6 +174,31 @@ TEST(HostInfo, IsWhatDjstapTells) {
     EXPECT_EQ(all, "kernel_headers+/x BTF-none cache+c ");
     for (const char* other : {"", "{", "[]", "{}", R"({"chapters": 1})", R"({"chapters": [[]]})"})
         EXPECT_TRUE(facts_of_info(other).empty()) << other;
+}
+
+TEST(HostInfo, NothingIsLeftOfTheProgramThatTells) {
+    auto folder = TemporaryFolder::create("/tmp");
+    ASSERT_TRUE(folder);
+    const std::string program = folder->file("djstap");
+    ASSERT_TRUE(write_file(program,
+                           "#!/bin/sh\n[ \"$*\" = '--info --output=json' ] && cat <<'END'\n"
+                           R"({"chapters": [{"title": "One", "facts":
+    [{"name": "a", "present": true, "value": "b"}]}]})"
+                           "\nEND\n"));
+    ASSERT_EQ(chmod(program.c_str(), 0755), 0);
+    InfoRun run;
+    run.start(program);
+    std::optional<std::vector<InfoFact>> facts;
+    while (!facts) {
+        pollfd polled = {run.descriptor(), POLLIN, 0};
+        ASSERT_EQ(poll(&polled, 1, 60'000), 1);
+        facts = run.read();
+    }
+    ASSERT_EQ(facts->size(), 1U);
+    EXPECT_EQ(facts->front().value, "b");
+    EXPECT_EQ(run.descriptor(), -1);
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+    EXPECT_EQ(errno, ECHILD);
 }
 
 TEST(HostInfo, TellsWhichProgramsAreMissing) {

@@ -159,11 +159,14 @@ TEST_F(Runs, WhatIsRefusedOrMissingIsNotStarted) {
     program("exit 0");
     ScriptRun refused = run({"x", "/x.stp", false, 0, "it is writable by others"});
     EXPECT_FALSE(starts(refused, begin_));
-    ScriptRun missing({"x", "/x.stp", false, 0, ""},
-                      {folder_.file("nothing"), folder_.file("nothing")});
-    bool started = true;
-    EXPECT_FALSE(missing.start(begin_, started));
-    EXPECT_FALSE(started);
+    for (const char* file : {"/x.stp", "/x.ko"}) {
+        ScriptRun missing({"x", file, std::string_view(file) == "/x.ko", 0, ""},
+                          {folder_.file("nothing"), folder_.file("nothing")});
+        bool started = true;
+        EXPECT_FALSE(missing.start(begin_, started)) << file;
+        EXPECT_FALSE(started) << file;
+        EXPECT_EQ(missing.descriptor(), -1) << file;
+    }
 }
 
 TEST_F(Runs, AStoppedProcessEnds) {
