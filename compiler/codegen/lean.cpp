@@ -361,7 +361,12 @@ llvm::Value* LeanRecorder::reserve(uint32_t format, uint32_t size, llvm::BasicBl
     auto field = [&](size_t at) {
         return builder_.CreateConstGEP1_32(script_.types.i8, record, static_cast<unsigned>(at));
     };
+    if (script_.kernel.injected)
+        builder_.CreateStore(script_.u32(size | DJS_RECORD_IN_FLIGHT),
+                             field(offsetof(djs_record, size)));
     builder_.CreateStore(script_.u32(format), field(offsetof(djs_record, id)));
+    if (script_.kernel.injected) // the size is there before anything else, also for signals
+        builder_.CreateFence(llvm::AtomicOrdering::Release, llvm::SyncScope::SingleThread);
     arch::store_clock(builder_, time, field(offsetof(djs_record, time)));
     return record;
 }

@@ -45,6 +45,13 @@ void UserSession::take_records(bool all) {
     const RecordSink print = [this](const Ring& ring) { printer_.print(ring); };
     const auto done = all ? merger_->last_sweep(print) : merger_->sweep(now.cycles, print);
     outcome_.records += done.records;
+    abandoned_ += done.abandoned;
+    for (const uint32_t ring : done.corrupt) {
+        outcome_.status = 1;
+        output_.error("the buffer of thread slot " + std::to_string(ring) +
+                          " is damaged; the rest of it is not read",
+                      "");
+    }
 }
 
 bool UserSession::is_over() {
@@ -92,6 +99,13 @@ SessionOutcome UserSession::finish() {
     printer_.finish();
     parts_.runtime.counts(&outcome_.counts);
     output_.counts(outcome_.counts);
+    if (abandoned_ > 0)
+        output_.warning(std::to_string(abandoned_) +
+                        (abandoned_ == 1 ? " record was" : " records were") +
+                        " never completed: a signal's handler left a probe's handler for good");
+    if (const uint64_t damaged = printer_.damaged())
+        output_.warning(std::to_string(damaged) + (damaged == 1 ? " damaged record was dropped"
+                                                                : " damaged records were dropped"));
     if (printer_.faults() && parts_.runtime.failed())
         output_.warning(ended_by_fault);
     if (command_)
@@ -113,7 +127,7 @@ void UserSession::begin() {
         char* data = nullptr;
         uint64_t bytes = 0;
         parts_.runtime.ring(i, &tail, &data, &bytes);
-        rings.emplace_back(tail, data, bytes, i);
+        rings.emplace_back(tail, data, bytes, i, parts_.runtime.ring_head(i));
     }
     merger_.emplace(std::move(rings));
     if (parts_.runtime.start()) {

@@ -73,6 +73,7 @@ class UserSession {
     RecordClock clock_{read_clock()};
     RecordPrinter printer_;
     uint64_t began_ = 0;
+    size_t abandoned_ = 0; // records
     bool command_failed_ = false;
     bool others_write_ = false; // the program runs
     SessionOutcome outcome_;

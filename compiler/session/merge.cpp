@@ -55,7 +55,13 @@ RecordMerger::Sweep RecordMerger::run(uint64_t limit, bool last, const RecordSin
     std::vector<Head> heads;
     // Returns whether the ring's next record may be passed on in its turn.
     const auto is_ready = [&](size_t i) {
-        switch (rings_[i].state()) {
+        Ring::State state = rings_[i].state();
+        while (last && state != Ring::State::Ready && rings_[i].skip()) {
+            result.unfinished++;
+            state = rings_[i].state();
+            result.abandoned += state != Ring::State::Empty;
+        }
+        switch (state) {
         case Ring::State::Ready:
             stuck_since_[i] = {};
             return true;

@@ -23,6 +23,7 @@ class RecordMerger {
         bool full = false;             // a ring was at least a quarter full
         std::vector<uint32_t> corrupt; // CPUs whose ring became unreadable in this sweep
         size_t unfinished = 0;         // last sweep: records that were reserved and never completed
+        size_t abandoned = 0;          // of these, those behind which there are others
     };
 
     // Passes on every record whose place in the order is certain. A record may become visible later

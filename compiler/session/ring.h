@@ -12,8 +12,10 @@ namespace djstap {
 class Ring {
   public:
     // `tail` is the word that reader and writer share; `data` is `bytes` long and mapped twice in a
-    // row; `cpu` writes to it.
-    Ring(uint64_t* tail, char* data, uint64_t bytes, uint32_t cpu = 0);
+    // row; `cpu` writes to it. `head`: how far it has reserved records, if that can be seen,
+    // as in a program (runtime/injected/).
+    Ring(uint64_t* tail, char* data, uint64_t bytes, uint32_t cpu = 0,
+         const uint64_t* head = nullptr);
 
     enum class State {
         Empty,
@@ -33,10 +35,9 @@ class Ring {
         time_ = time;
         if (size == 0)
             return time ? State::InFlight : State::Empty;
-        // One comparison: a size that is too small, or no multiple of 8, becomes a large number.
-        // What is left of the ring is a multiple of 8.
-        if (std::rotr(uint64_t{size} - sizeof(djs_record), 3) >= (end_ - read_ - 8) / 8)
-            [[unlikely]] {
+        if (!is_possible(size)) [[unlikely]] {
+            if (head_ && (size & DJS_RECORD_IN_FLIGHT) && is_possible(size & ~DJS_RECORD_IN_FLIGHT))
+                return time ? State::InFlight : State::Empty;
             corrupt_ = true;
             end_ = read_;
             return State::Corrupt;
@@ -52,6 +53,9 @@ class Ring {
         arch::clear_words(next_, size_);
         read_ += size_;
     }
+    // Passes over a record that is reserved, but not complete, as far as its end is known: for the
+    // time when nobody completes it.
+    bool skip();
     // Returns the memory of all consumed records to the writer.
     void release();
     // Whether at least a quarter of the ring was consumed and not yet released.
@@ -60,6 +64,12 @@ class Ring {
     uint32_t cpu() const { return cpu_; }
 
   private:
+    // One comparison: a size that is too small, or no multiple of 8, becomes a large number. What
+    // is left of the ring is a multiple of 8.
+    bool is_possible(uint32_t size) const {
+        return std::rotr(uint64_t{size} - sizeof(djs_record), 3) < (end_ - read_ - 8) / 8;
+    }
+
     uint64_t* tail_;
     char* data_;
     uint64_t bytes_;
@@ -73,6 +83,7 @@ class Ring {
     uint32_t size_ = 0;
     uint64_t time_ = 0;
     uint32_t cpu_;
+    const uint64_t* head_;
     bool corrupt_;
 };
 

@@ -6,7 +6,12 @@
  * cannot split (cmpxchg without lock), fills it, and commits it by storing its size last. The
  * reader consumes records from its tail as long as their size is not 0, zeroes what it consumed,
  * and then moves the tail. A handler that interrupts another one thus needs no special care, and
- * neither side ever waits. */
+ * neither side ever waits.
+ *
+ * A thread of a program may leave a handler for good, by the longjmp of a signal's handler. There
+ * (injected/), the size with DJS_RECORD_IN_FLIGHT is stored first when a record is reserved, so
+ * that a reader can pass over it when nobody writes any more. If not even that was stored, the
+ * record is zero up to the next one. */
 #ifndef DJSTAP_RECORD_H
 #define DJSTAP_RECORD_H
 
@@ -29,6 +34,8 @@ struct djs_record {
 	u32 id;	  /* index of its format, or one of DJS_RECORD_* */
 	u64 time; /* time stamp counter: orders the records of all CPUs */
 };
+
+#define DJS_RECORD_IN_FLIGHT 1u /* of the size of a record that is not complete */
 
 #define DJS_NAME_BYTES 16u /* TASK_COMM_LEN */
 

@@ -36,6 +36,11 @@ void djs_user_ring(u32 cpu, u64 **tail, char **data, u64 *bytes)
 	*bytes = djs_ring_bytes;
 }
 
+const u64 *djs_user_ring_head(u32 cpu)
+{
+	return &djs_slot_of(cpu)->head;
+}
+
 /* The reader's tail only ever grows; whoever stores an older limit here has interrupted nobody. */
 static noinline bool more_room(struct djs_thread_slot *slot, u32 size)
 {
@@ -74,8 +79,10 @@ struct djs_record *djs_reserve(struct djs_ctx *ctx, u32 id, u32 size)
 		time = djs_cycles();
 	} while (unlikely(!djs_exchange_here(&slot->head, head, head + size)));
 	record = (struct djs_record *)(slot->data + (head & slot->mask));
+	/* The first store: if it faults, a signal's handler may leave it out, too. */
+	WRITE_ONCE(record->size, size | DJS_RECORD_IN_FLIGHT);
 	record->id = id;
-	WRITE_ONCE(record->time, time); /* from here on the reader waits for the size */
+	WRITE_ONCE(record->time, time); /* from here on the reader waits for the record */
 	ctx->reserved = size;
 	return record;
 }

@@ -98,6 +98,7 @@ const struct djs_user_calls djs_user_runtime = {
     .next_timer = djs_user_next_timer,
     .run_due = djs_user_run_due,
     .ring = djs_user_ring,
+    .ring_head = djs_user_ring_head,
     .counts = djs_user_counts,
     .complaint = djs_user_complaint,
 };

@@ -67,6 +67,11 @@ void djs_user_ring(u32 cpu, u64 **tail, char **data, u64 *bytes)
 	*bytes = djs_ring_bytes;
 }
 
+const u64 *djs_user_ring_head(u32 cpu)
+{
+	return &djs_cpu[cpu].head;
+}
+
 static bool has_room(struct djs_cpu *cpu, u32 size)
 {
 	if (cpu->head + size > cpu->limit)

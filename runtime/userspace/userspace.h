@@ -78,6 +78,8 @@ u32 djs_user_this_cpu(void);
 /* Returns a CPU's ring: its shared page, which begins with the tail, and its data, mapped twice in
  * a row. */
 void djs_user_ring(u32 cpu, u64 **tail, char **data, u64 *bytes);
+/* Returns how far the CPU has reserved records. */
+const u64 *djs_user_ring_head(u32 cpu);
 void djs_user_counts(struct djs_counts *counts);
 
 /* Returns the last message for the user of this process; "" if there was none. */
@@ -95,6 +97,7 @@ struct djs_user_calls {
 	u64 (*next_timer)(void);
 	void (*run_due)(u64 now);
 	void (*ring)(u32 cpu, u64 **tail, char **data, u64 *bytes);
+	const u64 *(*ring_head)(u32 cpu);
 	void (*counts)(struct djs_counts *counts);
 	const char *(*complaint)(void);
 };

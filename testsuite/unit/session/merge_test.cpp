@@ -34,6 +34,8 @@ class FakeRing {
     FakeRing& operator=(const FakeRing&) = delete;
 
     Ring reader(uint32_t cpu = 0) { return Ring(&tail_, data_, bytes_, cpu); }
+    // Of a program's thread, which may leave a record for good.
+    Ring reader_of_program() { return Ring(&tail_, data_, bytes_, 0, &head_); }
 
     djs_record* reserve(uint32_t size, uint32_t id, uint64_t time) {
         if (head_ + size > __atomic_load_n(&tail_, __ATOMIC_ACQUIRE) + bytes_)
@@ -121,6 +123,31 @@ TEST(Merge, DoesNotWaitForeverAndCountsWhatNeverCame) {
     EXPECT_EQ(times(merger, 3000), (Times{200}));
     const auto last = merger.last_sweep([](const Ring&) { FAIL(); });
     EXPECT_EQ(last.unfinished, 1u);
+}
+
+TEST(Merge, PassesOverWhatAProgramHasLeftForGood) {
+    FakeRing a(4096);
+    RecordMerger merger({a.reader_of_program()});
+    a.write(1);
+    FakeRing::commit(a.reserve(40, 0, 2), 40 | DJS_RECORD_IN_FLIGHT);
+    a.write(3);
+    std::memset(a.reserve(48, 0, 4), 0, 48); // nothing was written at all
+    a.write(5);
+    times(merger, 10);
+    EXPECT_EQ(times(merger, 20), Times{1}) << "it may be completed yet";
+    FakeRing::commit(a.reserve(24, 0, 6), 24 | DJS_RECORD_IN_FLIGHT);
+    Times all;
+    const auto last =
+        merger.last_sweep([&](const Ring& ring) { all.push_back(ring.record().time); });
+    EXPECT_EQ(all, (Times{3, 5}));
+    EXPECT_EQ(last.unfinished, 3u);
+    EXPECT_EQ(last.abandoned, 2u) << "nothing follows the third one";
+    EXPECT_TRUE(last.corrupt.empty());
+    a.write(7);
+    all.clear();
+    merger.last_sweep([&](const Ring& ring) { all.push_back(ring.record().time); });
+    EXPECT_EQ(all, Times{7});
+    EXPECT_EQ(a.dirty, 0);
 }
 
 TEST(Merge, LastSweepPassesEverythingInOrder) {
