@@ -189,9 +189,10 @@ Status Injection::own_page(unsigned slot) {
     return call(what, SYS_madvise, {at, page, MADV_WIPEONFORK});
 }
 
-// A program that was started has the descriptor; another one opens djstap's.
+// A program that was started has the descriptor, unless what ran before its entry, such as a
+// library's constructor, has closed it; another one opens djstap's.
 Result<uint64_t> Injection::open_arena() {
-    if (program_.was_started())
+    if (program_.was_started() && arena_.is_open(program_.pid(), arena_.file()))
         return static_cast<uint64_t>(arena_.file());
     constexpr uint64_t page = 4096;
     auto memory = program_.call(
@@ -292,6 +293,10 @@ Status Injection::place() {
         if (registers->has_slot_base())
             return Failure{"the program uses the register that finds a thread's counters (gs)",
                            "as root, without --runtime=process, uprobes do not need it"};
+        if (has_shadow_stack(thread))
+            return Failure{"the processor compares the program's return addresses with a copy "
+                           "(shadow stack), which the calls that jumps replace do not change",
+                           "as root, without --runtime=process, uprobes do not need that"};
     }
     has_placed_ = true;
     if (auto shared = share(); !shared)

@@ -37,8 +37,10 @@ class Injection {
     // Lets the program's dynamic loader go on if it has mapped or unmapped something: places the
     // probes of files that are there now. Returns what cannot be probed; empty: nothing.
     std::vector<std::string> answer_loader();
+    // If djstap was killed meanwhile, the program does not wait any longer.
+    void end_answer();
     // Whether the program did not wait for that.
-    bool has_missed_loader() const { return linked_.loader()->is_deaf != 0; }
+    bool has_missed_loader() const { return linked_.loader()->state == DJS_LOADER_IS_DEAF; }
     // Whether release() has changed anything in the program.
     bool has_placed() const { return has_placed_; }
     TracedProgram& program() { return program_; }

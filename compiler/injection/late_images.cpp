@@ -113,18 +113,35 @@ std::vector<std::string> Injection::settle_images(const MemoryMap& map, djs_load
     return complaints;
 }
 
+namespace {
+
+bool change_state(djs_loader& loader, u32 from, u32 to) {
+    return __atomic_compare_exchange_n(&loader.state, &from, to, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED);
+}
+
+} // namespace
+
+void Injection::end_answer() {
+    if (loader_image_)
+        change_state(*linked_.loader(), DJS_LOADER_IS_ANSWERED, DJS_LOADER_WAITS);
+}
+
 std::vector<std::string> Injection::answer_loader() {
     if (!loader_image_)
         return {};
     djs_loader& loader = *linked_.loader();
     const u32 question = __atomic_load_n(&loader.asked, __ATOMIC_ACQUIRE);
-    if (question == loader.answered)
+    // A program that waits no longer may execute what it has mapped.
+    if (question == loader.answered ||
+        !change_state(loader, DJS_LOADER_WAITS, DJS_LOADER_IS_ANSWERED))
         return {};
     loader.map = loader.unmap = {0, 0};
     std::vector<std::string> complaints;
     if (const auto map = MemoryMap::of(program_.pid()))
         complaints = settle_images(*map, loader);
     __atomic_store_n(&loader.answered, question, __ATOMIC_RELEASE);
+    change_state(loader, DJS_LOADER_IS_ANSWERED, DJS_LOADER_WAITS);
     syscall(SYS_futex, &loader.answered, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
     return complaints;
 }

@@ -135,6 +135,7 @@ Result<LinkedRuntime> LinkedRuntime::link(const std::string& object, Arena& aren
     find(runtime, "djs_injected_places", linked.set_places);
     find(runtime, "djs_injected_loader", linked.loader);
     find(runtime, "djs_arena_allocate", linked.allocate);
+    find(runtime, "djs_injected_gone", linked.gone);
     find(runtime, "djs_injected_settle", linked.settle);
     find(runtime, "djs_injected_unslotted", linked.unslotted);
     find(runtime, "djs_injected_returns", linked.set_returns);

@@ -26,7 +26,8 @@ class LinkedRuntime {
     void (*set_places)(const djs_places*, u32, unsigned long*) = nullptr;
     djs_loader* (*loader)() = nullptr;
     void* (*allocate)(u64) = nullptr;
-    u32 (*settle)(bool gone) = nullptr;
+    void (*gone)() = nullptr;
+    u32 (*settle)() = nullptr;
     u64 (*unslotted)() = nullptr;
     int (*set_returns)(const djs_returning*, u32, const u32*) = nullptr;
     u64 (*unmatched)() = nullptr;

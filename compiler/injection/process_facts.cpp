@@ -71,6 +71,11 @@ bool is_confined(pid_t process) {
     return !mode || *mode != "0";
 }
 
+bool has_shadow_stack(pid_t thread) {
+    const auto features = field_of_status(thread, "x86_Thread_features");
+    return features && features->find("shstk") != std::string::npos;
+}
+
 bool runs_as_this_user(pid_t process) {
     const std::string user = std::to_string(geteuid());
     // The real, effective and saved user, and that of files.

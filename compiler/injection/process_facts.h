@@ -24,6 +24,8 @@ std::optional<uint64_t> auxiliary(pid_t process, uint64_t type);
 
 // Whether a filter decides which system calls it may execute, and may end it otherwise.
 bool is_confined(pid_t process);
+// Whether a thread has a shadow stack, which only calls and returns change.
+bool has_shadow_stack(pid_t thread);
 // Whether it has no rights of another user than this process's.
 bool runs_as_this_user(pid_t process);
 // Returns why no probes may be placed in a process that runs: one of these; "" if they may.

@@ -52,7 +52,9 @@ djs_arena parts_of(const Arena& arena) {
 void settle(const LinkedRuntime& linked, bool gone) {
     using namespace std::chrono_literals;
     constexpr int attempts = 500;
-    for (int i = 0; i < attempts && linked.settle(gone) > 0; i++)
+    if (gone)
+        linked.gone();
+    for (int i = 0; i < attempts && linked.settle() > 0; i++)
         std::this_thread::sleep_for(2ms);
 }
 
@@ -99,7 +101,8 @@ Status release(Injection& injection, int shared, bool was_started, std::optional
         return Done{};
     };
     const auto end = [&] {
-        injection.linked().settle(false);
+        injection.linked().settle();
+        injection.end_answer();
         // A program that was started is changed by djstap.
         if (!was_started && !injection.has_placed())
             return true;
@@ -198,13 +201,14 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
                     output.warning(complaint);
                 if (!has_executed && injection.program().has_executed()) {
                     has_executed = true;
+                    here.gone();
                     output.warning("process " + std::to_string(injection.program().pid()) +
                                    " has executed another program, which is not probed");
                 }
             },
         .before_end =
             [&] {
-                settle(here, process.has_ended());
+                settle(here, process.has_ended() || injection.program().has_executed());
                 // It may have been killed.
                 if (keeper && !keeper->end() && !process.has_ended() && !injection.withdraw())
                     output.warning("process " + std::to_string(injection.program().pid()) +

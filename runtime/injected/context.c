@@ -173,13 +173,18 @@ void djs_lock_leave(const struct djs_handler *handler, u64 flags)
 	WRITE_ONCE(slot->active, slot->active - 1);
 }
 
-u32 djs_injected_settle(bool gone)
+void djs_injected_gone(void)
 {
-	u32 i, active;
+	u32 i;
 
-	djs_session_close_gate();
-	active = gone ? 0 : djs_slots_active();
-	for (i = 0; gone && i < djs_script.lock_count; i++)
+	for (i = 0; i < djs_script.lock_count; i++)
 		djs_script.locks[i].holders = (atomic_t)ATOMIC_INIT(0);
-	return active;
+	for (i = 1; i < djs_user_cpus; i++)
+		WRITE_ONCE(djs_slot_of(i)->active, 0);
+}
+
+u32 djs_injected_settle(void)
+{
+	djs_session_close_gate();
+	return djs_slots_active();
 }

@@ -81,8 +81,16 @@ struct djs_loader {
 	u32 answered;			    /* the last one that djstap has answered */
 	struct djs_loader_range unmap, map; /* the answer */
 	s64 mapped;			    /* where the program has mapped that, or an error */
-	u32 is_deaf;			    /* djstap did not answer: it is not asked again */
+	u32 state;
 };
+/* Of struct djs_loader. Whoever changes it from the first one decides whether djstap may still
+ * change the code of a library that the program has mapped. */
+enum {
+	DJS_LOADER_WAITS = 0,
+	DJS_LOADER_IS_ANSWERED = 1, /* djstap is at work: the program waits for that */
+	DJS_LOADER_IS_DEAF = 2,	    /* djstap was not in time: it is not asked again */
+	DJS_LOADER_IS_OVER = 3
+}; /* nor is it when the script has ended */
 
 /* A function whose returns are probed. */
 struct djs_returning {
@@ -114,9 +122,11 @@ u64 djs_injected_unmatched(void);
 void djs_injected_hit(u64 *registers, u32 argument);
 /* Allocates memory of the arena, zeroed; NULL: there is no more. */
 void *djs_arena_allocate(u64 bytes);
-/* Before end probes: no more handlers begin. Returns how many threads are in one. `gone`: the
- * program has ended, and what it held is free. */
-u32 djs_injected_settle(bool gone);
+/* The program has ended, or executes another one: what its threads held is free, and no thread is
+ * in a handler. */
+void djs_injected_gone(void);
+/* Before end probes: no more handlers begin. Returns how many threads are in one. */
+u32 djs_injected_settle(void);
 /* Hits of threads that got no slot. */
 u64 djs_injected_unslotted(void);
 

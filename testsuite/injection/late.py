@@ -13,7 +13,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from harness import HERE, Runner, check, is_free, lacks_instructions, run_tests, wait_until  # noqa: E402
+from harness import HERE, Runner, Skipped, check, is_free, lacks_instructions, run_tests, wait_until  # noqa: E402
 
 ONCE = 'global n function once() { if (!n++) println("hit") } '
 
@@ -153,6 +153,23 @@ def check_attached_before(programs):
     check_end(process)
     out, errors = tracer.communicate(timeout=600)
     check(out == "7\n1\n7\n1\n" and tracer.returncode == 0 and not errors, f"it printed {out!r} {errors!r}")
+
+
+def check_not_in_time(programs):
+    """A program does not wait for ever for a djstap that is stopped, which does not touch what is loaded then, and tells so."""
+    if programs.turns < 50:
+        raise Skipped("the program waits for ten seconds")
+    process = programs.start("wait load wait load")
+    tracer = programs.trace(process, 'probe timer.ms(10) { if (!m++) println("go") } global m ' + programs.point() + " { println($a) }")
+    check(tracer.stdout.readline() == "go\n", "the session does not start")
+    wait_until(lambda: not is_free(process.pid), "it is not probed")
+    tracer.send_signal(signal.SIGSTOP)
+    go_on(process)
+    check(process.stdout.readline() == "spinning\n", "the program does not go on")
+    tracer.send_signal(signal.SIGCONT)
+    check_end(process)
+    out, errors = tracer.communicate(timeout=600)
+    check(out == "" and "djstap was not in time" in errors and tracer.returncode == 0, f"it printed {out!r} {errors!r}")
 
 
 def check_unloaded(programs):

@@ -7,6 +7,10 @@
 // - wait: reads a line, and prints it
 // - seal: forbids itself to unmap memory and to close files, at the pain of death
 // - abandon N: N times, a signal's handler leaves sum(0, 0) by a longjmp, after some time there
+// - interrupt N: N times, a signal's handler leaves a loop that calls sum(0, 0) by a longjmp
+// - hurry N: N threads call sum(1, 2) from then on
+// - exec: after a moment, executes itself with the actions that follow
+// - scribble N: writes to the N-th mapping of one megabyte that belongs to djstap
 // - gs: as the first action, uses the gs register from before the program's entry on
 #define _GNU_SOURCE // pthread_attr_setstack
 #include <asm/prctl.h>
@@ -117,6 +121,43 @@ static void abandon(long n) {
         }
 }
 
+static void interrupt(long n) {
+    const struct itimerval timer = {.it_value = {.tv_usec = 200}};
+    signal(SIGALRM, leave);
+    for (volatile long i = 0; i < n; i++)
+        if (!sigsetjmp(here, 1)) {
+            setitimer(ITIMER_REAL, &timer, NULL);
+            for (;;)
+                sum(0, 0);
+        }
+}
+
+static void* call_for_ever(void* unused) {
+    for (;;)
+        sum(1, 2);
+    return unused;
+}
+
+static void hurry(long n) {
+    pthread_t thread;
+    while (n-- > 0)
+        if (pthread_create(&thread, NULL, call_for_ever, NULL))
+            fail("a thread");
+}
+
+static void scribble(long n) {
+    FILE* const maps = fopen("/proc/self/maps", "r");
+    char line[512];
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long begin = 0, end = 0;
+        if (strstr(line, "memfd:djstap") && sscanf(line, "%lx-%lx", &begin, &end) == 2 &&
+            end - begin == 1 << 20 && --n == 0)
+            memset((void*)begin, 0xff, end - begin);
+    }
+    if (maps)
+        fclose(maps);
+}
+
 int main(int argc, char** argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 1; i < argc; i++) {
@@ -134,6 +175,15 @@ int main(int argc, char** argv) {
             seal();
         else if (!strcmp(action, "abandon"))
             abandon(n);
+        else if (!strcmp(action, "interrupt"))
+            interrupt(n);
+        else if (!strcmp(action, "hurry"))
+            hurry(n);
+        else if (!strcmp(action, "exec")) {
+            usleep(100000);
+            execv("/proc/self/exe", argv + i);
+        } else if (!strcmp(action, "scribble"))
+            scribble(n);
     }
     puts("done");
     return 0;

@@ -151,6 +151,42 @@ def abandoned(runner):
         check(done.stderr == told, f"messages: {done.stderr}")
 
 
+def interrupted_records(runner):
+    """A record that a signal's handler has left for good hides none that follow, which are printed at the end, and it is told."""
+    script = """global s probe begin { s = "x"; for (i = 0; i < 11; i++) s = s . s }
+        probe process.function("sum") { printf("%s %d\\n", s, $a) }"""
+    lost = 0
+    for body in (script, 'probe process.function("sum") { printf("%d %d %d %d\\n", $a, $a, $a, $a) }'):
+        done = runner.run("limits", "interrupt 3 sum 20", body, ["-s", "4", "-D", "MAXSTRINGLEN=4096"])
+        numbers = [int(line.split()[-1]) for line in done.stdout.splitlines() if line != "done" and not line.endswith(" 0")]
+        check(numbers == list(range(1, 21)) and done.returncode == 0, f"it printed {numbers} {done.stderr!r}")
+        told = re.fullmatch(r"(?:WARNING: (\d) records? (?:was|were) never completed: a signal's handler left a probe's handler for good\n)?", done.stderr)
+        check(told, f"messages: {done.stderr}")
+        lost += int(told.group(1) or 0)
+    check(0 < lost <= 6, f"{lost} records were left")
+
+
+def executed_in_handlers(runner):
+    """What threads have locked when another one executes a program is free: timers go on."""
+    script = """global a, last, quiet probe process.function("sum") { a[1]++ }
+        probe timer.ms(20) { quiet = a[1] == last && last ? quiet + 1 : 0; last = a[1]; if (quiet == 5) exit() } probe end { println("end") }"""
+    process = start(runner, "limits", "hurry 3 exec wait", script)
+    told = process.stderr.readline()
+    check("has executed another program" in told, f"messages: {told}")
+    out, errors = process.communicate("go on\n", timeout=60)
+    # A timer's handler may wait for what a thread has locked while the kernel ends that thread.
+    skipped = re.fullmatch(r"(WARNING: 1 hit was skipped because a global variable stayed locked.*\n)?", errors)
+    check("end" in out.splitlines() and process.returncode == 0 and skipped, f"it printed {out!r} {errors!r}")
+
+
+def scribbled(runner):
+    """If a program writes to djstap's memory, it is told which records are not read."""
+    done = runner.run("limits", "sum 2 scribble 2 sum 2", 'probe process.function("sum") { println($a) }', ["-s", "1"])
+    check(done.returncode == 1 and "the buffer of thread slot 1 is damaged; the rest of it is not read" in done.stderr,
+          f"status {done.returncode}: {done.stdout!r} {done.stderr!r}")
+    check("done" in done.stdout.splitlines() and done.stderr.count("\n") == 1, f"it printed {done.stdout!r} {done.stderr!r}")
+
+
 def uses_gs(runner):
     """A program that uses the gs register is refused before it begins."""
     done = runner.run("limits", "gs sum 1", COUNT)
@@ -158,4 +194,5 @@ def uses_gs(runner):
     check("the program uses the register that finds a thread's counters" in done.stderr, f"messages: {done.stderr}")
 
 
-LIMITS = [killed_djstap, killed_before, freed_at_the_end, crowd, sealed, room_for_calls, abandoned_with_locks, abandoned, uses_gs]
+LIMITS = [killed_djstap, killed_before, freed_at_the_end, crowd, sealed, room_for_calls, abandoned_with_locks, abandoned,
+          interrupted_records, executed_in_handlers, scribbled, uses_gs]
