@@ -11,6 +11,7 @@
 // - hurry N: N threads call sum(1, 2) from then on
 // - exec: after a moment, executes itself with the actions that follow
 // - scribble N: writes to the N-th mapping of one megabyte that belongs to djstap
+// - reuse: as the first action, has another file by each descriptor before the program's entry
 // - gs: as the first action, uses the gs register from before the program's entry on
 #define _GNU_SOURCE // pthread_attr_setstack
 #include <asm/prctl.h>
@@ -47,6 +48,12 @@ static void begin_early(int count, char** arguments, char** environment) {
     (void)environment;
     if (count > 1 && !strcmp(arguments[1], "gs") && syscall(SYS_arch_prctl, ARCH_SET_GS, &sink))
         fail("arch_prctl");
+    if (count > 1 && !strcmp(arguments[1], "reuse")) {
+        const int own = memfd_create("own", 0);
+        for (int each = 3; each < 64; each++)
+            if (each != own && dup2(own, each) < 0)
+                fail("dup2");
+    }
 }
 __attribute__((section(".preinit_array"), used)) static void (*const early)(int, char**,
                                                                             char**) = begin_early;

@@ -72,6 +72,7 @@ CASES = [
     ("a signal on a stack of its own", "program", "alternate",
      'global a probe process.function("sum") { a[$a, "x"]++ } probe end { println(a[1, "x"]) }', ["1", "done"]),
     ("signals before the program's entry", "program", "early sum 10", COUNT, ["10 hits", "done"]),
+    ("descriptors that are used otherwise before the program's entry", "limits", "reuse sum 10", COUNT, ["10 hits", "done"]),
     ("a confined program", "program", "confine sum 2", COUNT, ["2 hits", "done"]),
     ("returns", "program", "sum 2", 'probe process.function("sum").return { printf("%d %s %d\\n", $return, probefunc(), pid() == target()) }',
      ["3 sum 1", "6 sum 1", "done"]),
