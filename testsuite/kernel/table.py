@@ -209,6 +209,9 @@ def main():
     old = dict(rows), dict(notes)
     os.environ.setdefault("SEED", "1")
     for kernel in options.kernels or KERNELS:
+        if not run.kernel_folder_in(os.environ, kernel):
+            parser.error(f"there is no kernel {kernel}: scripts/kernels {kernel} fetches it")
+
         def result_of(case, path, kernel=kernel):
             if options.log:
                 return logged.get((case, kernel))
