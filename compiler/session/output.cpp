@@ -2,6 +2,7 @@
 #include "session/outputs.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace djstap {
@@ -224,26 +225,30 @@ std::vector<std::string> describe_counts(const djs_counts& counts) {
     return lines;
 }
 
-std::optional<std::string> describe_missed(std::vector<AttachedProbe> probes) {
+std::optional<std::string> describe_missed(const std::vector<AttachedProbe>& probes) {
     constexpr size_t most_shown = 3;
-    if (probes.size() < 2)
+    // Several probes may be at one point.
+    std::map<std::string_view, uint64_t> at;
+    for (const AttachedProbe& probe : probes)
+        at[probe.point] += probe.missed;
+    if (at.size() < 2)
         return std::nullopt;
-    std::erase_if(probes, [](const AttachedProbe& probe) { return probe.missed == 0; });
-    if (probes.empty())
+    std::vector<std::pair<std::string_view, uint64_t>> sorted(at.begin(), at.end());
+    std::erase_if(sorted, [](const auto& point) { return point.second == 0; });
+    if (sorted.empty())
         return std::nullopt;
-    std::stable_sort(
-        probes.begin(), probes.end(),
-        [](const AttachedProbe& a, const AttachedProbe& b) { return a.missed > b.missed; });
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
     std::string text = "missed";
-    for (size_t i = 0; i < std::min(probes.size(), most_shown); i++)
+    for (size_t i = 0; i < std::min(sorted.size(), most_shown); i++)
         text.append(i ? ", " : " at ")
-            .append(probes[i].point)
+            .append(sorted[i].first)
             .append(": ")
-            .append(std::to_string(probes[i].missed));
-    if (const size_t more = probes.size() - std::min(probes.size(), most_shown))
+            .append(std::to_string(sorted[i].second));
+    if (const size_t more = sorted.size() - std::min(sorted.size(), most_shown))
         text.append(", and at ")
             .append(std::to_string(more))
-            .append(more == 1 ? " more probe" : " more probes");
+            .append(more == 1 ? " more point" : " more points");
     return text;
 }
 

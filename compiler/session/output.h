@@ -185,8 +185,8 @@ inline constexpr const char* ended_by_fault =
 // Returns "12 records were lost because …", one for each count that is not zero; errors are
 // omitted.
 std::vector<std::string> describe_counts(const djs_counts& counts);
-// Returns which of several probes missed hits, and how many, those with the most first; nothing if
-// it is clear.
-std::optional<std::string> describe_missed(std::vector<AttachedProbe> probes);
+// Returns at which of several points hits were missed, and how many, the most first; nothing if
+// there is only one point.
+std::optional<std::string> describe_missed(const std::vector<AttachedProbe>& probes);
 
 } // namespace djstap

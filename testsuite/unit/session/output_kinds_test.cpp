@@ -264,7 +264,7 @@ TEST(Counts, EachHasItsOwnLines) {
         EXPECT_EQ(lines(said_elsewhere, 1), "0 lines");
 }
 
-TEST(DescribeMissed, NamesTheProbesThatMissedHits) {
+TEST(DescribeMissed, NamesThePointsWhereHitsWereMissed) {
     const auto probe = [](const char* point, uint64_t missed) {
         AttachedProbe made;
         made.point = point;
@@ -273,15 +273,18 @@ TEST(DescribeMissed, NamesTheProbesThatMissedHits) {
     };
     EXPECT_EQ(describe_missed({}), std::nullopt);
     EXPECT_EQ(describe_missed({probe("a", 5)}), std::nullopt) << "there is no other";
+    EXPECT_EQ(describe_missed({probe("a", 5), probe("a", 6)}), std::nullopt) << "it is one point";
     EXPECT_EQ(describe_missed({probe("a", 0), probe("b", 0)}), std::nullopt);
+    EXPECT_EQ(describe_missed({probe("a", 2), probe("b", 3), probe("a", 4)}),
+              "missed at a: 6, b: 3");
     EXPECT_EQ(describe_missed({probe("a", 0), probe("b", 5)}), "missed at b: 5");
     EXPECT_EQ(describe_missed({probe("a", 1), probe("b", 5), probe("c", 1)}),
               "missed at b: 5, a: 1, c: 1");
     EXPECT_EQ(describe_missed({probe("a", 1), probe("b", 2), probe("c", 3), probe("d", 4)}),
-              "missed at d: 4, c: 3, b: 2, and at 1 more probe");
+              "missed at d: 4, c: 3, b: 2, and at 1 more point");
     EXPECT_EQ(describe_missed(
                   {probe("a", 1), probe("b", 2), probe("c", 3), probe("d", 4), probe("e", 5)}),
-              "missed at e: 5, d: 4, c: 3, and at 2 more probes");
+              "missed at e: 5, d: 4, c: 3, and at 2 more points");
 }
 
 // How a writer collects what is written.
