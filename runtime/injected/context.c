@@ -173,6 +173,17 @@ void djs_lock_leave(const struct djs_handler *handler, u64 flags)
 	WRITE_ONCE(slot->active, slot->active - 1);
 }
 
+/* A thread that was canceled in a handler has left it. */
+void djs_contexts_reset(u32 slot)
+{
+	struct djs_ctx *ctx = djs_cpu[slot].contexts;
+	u32 level;
+
+	for (level = 0; level < DJS_LEVELS; level++)
+		WRITE_ONCE(ctx[level].busy, 0);
+	WRITE_ONCE(djs_slot_of(slot)->active, 0);
+}
+
 void djs_injected_gone(void)
 {
 	u32 i;

@@ -20,6 +20,7 @@ static inline struct djs_thread_slot *djs_slot_of_thread(void)
 }
 
 u32 djs_slots_active(void);			       /* how many threads are in a handler */
+void djs_contexts_reset(u32 slot);		       /* the thread that had it is gone */
 void djs_loader_changed(void);			       /* called by the dynamic loader's stub */
 u64 djs_site_run_address(const struct djs_site *site); /* 0: it is not in the program */
 

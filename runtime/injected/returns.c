@@ -123,8 +123,10 @@ static void enter_call(u32 site, u64 *registers)
 	struct kept_call *call = make_call(frame);
 	struct djs_ctx *ctx = call ? djs_enter(handler, &djs_script.sites[site]) : NULL;
 
-	if (!call)
+	if (!call) { /* signals' handlers have left all that the frame's number leads to */
+		__atomic_fetch_add(&replaced, 1, __ATOMIC_RELAXED);
 		return;
+	}
 	call->valid = false;
 	if (ctx) {
 		ctx->regs = (struct pt_regs *)registers;

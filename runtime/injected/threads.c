@@ -117,7 +117,7 @@ static u32 find_left(s32 pid, s32 tid)
 		i = 1 + __atomic_fetch_add(&asked, 1, __ATOMIC_RELAXED) % (DJS_SLOTS - 1);
 		old = READ_ONCE(owner_of(i)->tid);
 		if (is_gone(pid, old) && take_over(i, old, tid)) {
-			djs_slot_of(i)->active = 0;
+			djs_contexts_reset(i);
 			WRITE_ONCE(crowded, false);
 			return i;
 		}
@@ -137,9 +137,12 @@ static u32 find_slot(u64 base, s32 pid, s32 tid)
 
 	for (i = 1; i < DJS_SLOTS; i++) {
 		old = READ_ONCE(owner_of(i)->tid);
-		if (old && (old == tid ||
-			    (READ_ONCE(owner_of(i)->base) == base && take_over(i, old, tid))))
+		if (old == tid)
 			return i;
+		if (old && READ_ONCE(owner_of(i)->base) == base && take_over(i, old, tid)) {
+			djs_contexts_reset(i);
+			return i;
+		}
 	}
 	for (i = 1; i < DJS_SLOTS; i++)
 		if (!READ_ONCE(owner_of(i)->tid) && take_over(i, 0, tid))

@@ -8,6 +8,7 @@
 // - seal: forbids itself to unmap memory and to close files, at the pain of death
 // - abandon N: N times, a signal's handler leaves sum(0, 0) by a longjmp, after some time there
 // - interrupt N: N times, a signal's handler leaves a loop that calls sum(0, 0) by a longjmp
+// - cancel N: N threads, one after the other, that call sum(0, 0) are canceled wherever they are
 // - hurry N: N threads call sum(1, 2) from then on
 // - exec: after a moment, executes itself with the actions that follow
 // - scribble N: writes to the N-th mapping of one megabyte that belongs to djstap
@@ -139,6 +140,22 @@ static void interrupt(long n) {
         }
 }
 
+static void* call_until_canceled(void* unused) {
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    for (;;)
+        sum(0, 0);
+    return unused;
+}
+
+static void cancel(long n) {
+    pthread_t thread;
+    while (n-- > 0) {
+        if (pthread_create(&thread, NULL, call_until_canceled, NULL) || usleep(2000) ||
+            pthread_cancel(thread) || pthread_join(thread, NULL))
+            fail("a thread");
+    }
+}
+
 static void* call_for_ever(void* unused) {
     for (;;)
         sum(1, 2);
@@ -184,6 +201,8 @@ int main(int argc, char** argv) {
             abandon(n);
         else if (!strcmp(action, "interrupt"))
             interrupt(n);
+        else if (!strcmp(action, "cancel"))
+            cancel(n);
         else if (!strcmp(action, "hurry"))
             hurry(n);
         else if (!strcmp(action, "exec")) {

@@ -166,6 +166,14 @@ def interrupted_records(runner):
     check(0 < lost <= 6, f"{lost} records were left")
 
 
+def canceled_in_handlers(runner):
+    """Threads that are canceled in a handler leave nothing behind to those that have their slots later."""
+    script = 'probe process.function("sum") { while ($a == 0 && i < 5000) i++; if ($a) println($a) }'
+    done = runner.run("limits", "cancel 8 apart 3", script, ENDLESS)
+    check([line for line in done.stdout.splitlines() if line != "done"] == ["1", "2", "3"] and not done.stderr,
+          f"it printed {done.stdout!r} {done.stderr!r}")
+
+
 def executed_in_handlers(runner):
     """What threads have locked when another one executes a program is free: timers go on."""
     script = """global a, last, quiet probe process.function("sum") { a[1]++ }
@@ -195,4 +203,4 @@ def uses_gs(runner):
 
 
 LIMITS = [killed_djstap, killed_before, freed_at_the_end, crowd, sealed, room_for_calls, abandoned_with_locks, abandoned,
-          interrupted_records, executed_in_handlers, scribbled, uses_gs]
+          interrupted_records, canceled_in_handlers, executed_in_handlers, scribbled, uses_gs]
