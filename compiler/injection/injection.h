@@ -95,7 +95,9 @@ class Injection {
     // Of the program, or of another process that has what was placed in it: withdrawal.cpp.
     // It tries to stop it until `latest`, and once at least.
     bool withdraw_from(TracedProgram& program, std::chrono::steady_clock::time_point latest);
-    bool restore(TracedProgram& program, const MemoryMap& map);
+    // AllButOthers: somebody else has written over a jump, and may still lead to its stub.
+    enum class Restored : uint8_t { Nothing, AllButOthers, All };
+    Restored restore(TracedProgram& program, const MemoryMap& map);
     bool is_used_by(TracedProgram& program, pid_t thread, const MemoryMap& map);
     void close_arena(TracedProgram& program);
     void unmap(TracedProgram& program);

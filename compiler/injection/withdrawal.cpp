@@ -29,21 +29,23 @@ void pause_between_attempts() {
 
 } // namespace
 
-// Returns whether it is the program in which something was placed.
-bool Injection::restore(TracedProgram& program, const MemoryMap& map) {
+Injection::Restored Injection::restore(TracedProgram& program, const MemoryMap& map) {
     const uint64_t base = arena_.whole().begin;
     if (std::none_of(map.all().begin(), map.all().end(), [&](const Mapping& each) {
             return each.range.begin == base && arena_.is_mapped_by(each);
         }))
-        return false;
+        return Restored::Nothing;
     adopt_placements();
+    Restored restored = Restored::All;
     for (const auto& [at, stubs] : stubs_)
         for (const Patch& patch : stubs.patches) {
             const auto there = program.read(patch.address, patch.bytes.size());
             if (there && *there == patch.bytes)
                 (void)program.write(patch.address, patch.before);
+            else if (there && *there != patch.before)
+                restored = Restored::AllButOthers;
         }
-    return true;
+    return restored;
 }
 
 bool Injection::is_used_by(TracedProgram& program, pid_t thread, const MemoryMap& map) {
@@ -125,7 +127,8 @@ bool Injection::withdraw_from(TracedProgram& program,
         const std::vector<pid_t> threads = program.threads();
         close_arena(program);
         const auto map = MemoryMap::of(threads.front()); // the process's first thread may be gone
-        if (!map || !restore(program, *map) || is_confined(program.pid())) {
+        const Restored restored = map ? restore(program, *map) : Restored::Nothing;
+        if (restored == Restored::Nothing || is_confined(program.pid())) {
             program.resume();
             return true;
         }
@@ -133,7 +136,7 @@ bool Injection::withdraw_from(TracedProgram& program,
         const bool is_used = std::any_of(threads.begin(), threads.end(), [&](pid_t thread) {
             return is_used_by(program, thread, *map);
         });
-        if (!is_used)
+        if (!is_used && restored == Restored::All)
             unmap(program);
         program.resume();
         if (!is_used)

@@ -243,11 +243,19 @@ def check_cramped(programs):
     check_end(process)
 
 
+def check_hooked(programs):
+    """What a program has written over a jump stays, and may lead to what the jump led to."""
+    process = programs.start("", programs.built("hooks"))
+    tracer = programs.attached(process)
+    go_on(process)
+    check(process.stdout.readline() == "hooked\n", "the program does not go on")
+    check_interrupted(tracer)
+    check_end(process)
+
+
 def check_sequences(programs):
     """A restartable sequence (rseq) in which a thread is stopped begins again, also if djstap has that thread execute system calls."""
-    path = os.path.join(programs.folder, "sequences")
-    subprocess.run(["cc", "-g", "-O2", "-pthread", os.path.join(HERE, "sequences.c"), "-o", path], check=True)
-    process = programs.start("", path)
+    process = programs.start("", programs.built("sequences"))
     for _ in range(ATTACHES):
         expect_one(programs.attach(process, HITS))
     check_end(process)

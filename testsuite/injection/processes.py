@@ -30,6 +30,12 @@ class Programs:
             subprocess.run(["cc", "-g", "-O2", "-pthread", *options, SOURCE, "-o", path], check=True)
         return path
 
+    def built(self, name):
+        """Returns the path of another program, by the name of its source."""
+        path = os.path.join(self.folder, name)
+        subprocess.run(["cc", "-g", "-O2", "-pthread", os.path.join(HERE, name + ".c"), "-o", path], check=True)
+        return path
+
     def killer(self):
         path = os.path.join(self.folder, "killer")
         if not os.path.exists(path):
