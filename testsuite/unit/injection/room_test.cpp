@@ -3,8 +3,11 @@
 #include "injection/memory_map.h"
 #include "injection/refusals.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 using namespace djstap;
@@ -27,6 +30,29 @@ std::optional<uint64_t> room_for(const MemoryMap& program, const MemoryMap& own,
 }
 
 } // namespace
+
+// The device of a file system in memory has a number of two hexadecimal digits.
+TEST(MemoryMap, KnowsAFileAsTheKernelDoes) {
+    std::string path = "/dev/shm/djstap-map-XXXXXX";
+    const int file = mkstemp(path.data());
+    ASSERT_GE(file, 0);
+    ASSERT_EQ(ftruncate(file, 8192), 0);
+    void* const memory = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 4096);
+    struct stat status = {};
+    ASSERT_EQ(fstat(file, &status), 0);
+    close(file);
+    const auto map = MemoryMap::of(getpid());
+    unlink(path.c_str());
+    ASSERT_TRUE(map);
+    const Mapping* const mapped = map->at(reinterpret_cast<uint64_t>(memory));
+    ASSERT_NE(mapped, nullptr);
+    EXPECT_EQ(mapped->path, path);
+    EXPECT_EQ(mapped->offset, 4096u);
+    EXPECT_EQ(mapped->file.device, uint64_t{major(status.st_dev)} << 32 | minor(status.st_dev));
+    EXPECT_EQ(mapped->file.inode, status.st_ino);
+    EXPECT_FALSE(mapped->writable || mapped->executable);
+    munmap(memory, 4096);
+}
 
 TEST(Room, IsFreeInBothProcesses) {
     const Range code{100 * gigabyte, 100 * gigabyte + megabyte};
