@@ -142,5 +142,27 @@ TEST_F(Scripts, TellWhenTheyWereChanged) {
     EXPECT_EQ(find_scripts(folder_.path())->front().changed_ns, 1'000'000'000'999'999'999);
 }
 
+// pmcd tells its clients to look the names up again, so only a change is told to it.
+TEST(Publishing, TellsOfNamesOnce) {
+    pmdaInterface dispatch{};
+    char name[] = "djstap";
+    pmdaDaemon(&dispatch, PMDA_INTERFACE_7, name, 400, nullptr, nullptr);
+    ASSERT_EQ(dispatch.status, 0);
+    pmdaExt& extension = *dispatch.version.any.ext;
+    Metrics metrics(400);
+    const auto is_told = [&] {
+        extension.e_flags = 0;
+        metrics.publish(extension);
+        return (extension.e_flags & PMDA_EXT_NAMES_CHANGE) != 0;
+    };
+    EXPECT_TRUE(is_told());
+    EXPECT_FALSE(is_told());
+    metrics.script("one");
+    EXPECT_FALSE(is_told());
+    metrics.remove("one");
+    EXPECT_TRUE(is_told());
+    EXPECT_FALSE(is_told());
+}
+
 } // namespace
 } // namespace djstap::pmda
