@@ -326,6 +326,16 @@ def limited(runner):
     check(done.returncode == 1 and "ulimit -f" in done.stderr, f"status {done.returncode}: {done.stderr}")
 
 
+def more_than_the_buffer(runner):
+    """A thread fills its buffer several times: the room that the reader has made is found."""
+    buffer, record = 256 << 10, 16 + 4 * 8
+    done = runner.run("program", "nanoseconds 40", 'probe process.function("four") { printf("%d %d %d %d\\n", $a, $b, $c, $d) }',
+                      ["-D", f"RING_KB={buffer >> 10}"])
+    printed = sum(line.endswith(" 2 3 4") for line in done.stdout.splitlines())
+    # A reader that waits for a CPU may lose some of the 40000.
+    check(printed > 2 * buffer // record, f"{printed} records by a buffer of {buffer // record}: {done.stderr}")
+
+
 def documented_costs():
     """Returns the numbers of instructions in the table of docs/processes.md, by the handler."""
     with open(os.path.join(HERE, "../../docs/processes.md"), encoding="utf-8") as file:
@@ -398,7 +408,7 @@ HITS = [
     ("at a return: `v += $a`, kept from the entry", ".return", "v += $a"),
 ]
 CHECKS = [instructions, listings, unsafe_entries, unsafe_returns, loops_at_entries, traces, interrupted, interrupted_in_locks, forked_in_handlers, executed, killed_program,
-          neighbours, everything, alone, code_at_the_entry, signals_at_start, killed_at_start, limited, *LIMITS]
+          neighbours, everything, alone, code_at_the_entry, signals_at_start, killed_at_start, limited, more_than_the_buffer, *LIMITS]
 
 
 def main():
