@@ -87,6 +87,7 @@ class Injection {
     Status share_stubs(const PlacedImage& image, uint64_t at, const Stubs& stubs);
     Status patch();
     // Of a program that runs: running.cpp.
+    Status check_allowed() const;
     Status stop_where_possible();
     Result<bool> plan_moves();
     Status move_threads();

@@ -93,16 +93,28 @@ Status Injection::move_threads() {
     return Done{};
 }
 
+// While it runs, it may become another user's, or be confined.
+Status Injection::check_allowed() const {
+    std::string objection = objection_to(program_.pid());
+    if (objection.empty())
+        return Done{};
+    return Failure{std::move(objection),
+                   runs_as_this_user(program_.pid())
+                       ? "start it with -c, or as root, without --runtime=process, use uprobes"
+                       : "run djstap as that user, or as root, without --runtime=process, use "
+                         "uprobes"};
+}
+
 Status Injection::stop_where_possible() {
-    if (std::string objection = objection_to(program_.pid()); !objection.empty())
-        return Failure{std::move(objection),
-                       runs_as_this_user(program_.pid())
-                           ? "start it with -c, or as root, without --runtime=process, use uprobes"
-                           : "run djstap as that user, or as root, without --runtime=process, use "
-                             "uprobes"};
+    if (auto allowed = check_allowed(); !allowed)
+        return allowed;
     for (int i = 0; i < attempts_to_place; i++) {
         if (auto stopped = program_.stop(); !stopped)
             return stopped;
+        if (auto allowed = check_allowed(); !allowed) {
+            program_.resume();
+            return allowed;
+        }
         if (auto followed = follow_changes(); !followed) {
             program_.resume();
             return followed;
