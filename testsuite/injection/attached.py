@@ -256,6 +256,10 @@ def check_hooked(programs):
 def check_sequences(programs):
     """A restartable sequence (rseq) in which a thread is stopped begins again, also if djstap has that thread execute system calls."""
     process = programs.start("", programs.built("sequences"))
+    done = programs.attach(process, 'global n probe process.function("commits").return, process.function("sum").return { if (++n == 9) exit() } '
+                                    "probe end { println(n >= 9) }")
+    check(done.stdout == "1\n" and "the return of 'commits'" in done.stderr and "a restartable sequence (rseq) cannot be moved" in done.stderr,
+          f"it printed {done.stdout!r} {done.stderr!r}")
     for _ in range(ATTACHES):
         expect_one(programs.attach(process, HITS))
     check_end(process)

@@ -20,6 +20,13 @@ __attribute__((noinline, noclone)) int sum(int a, long b) {
     return a + (int)b;
 }
 
+// A sequence ends right before its return: the jump there would replace its last instruction.
+__asm__(".text\n.globl commits\n.type commits, @function\n"
+        "commits: mov %rdi, %rcx\n6: mov (%rcx), %rax\n inc %rax\n mov %rax, (%rcx)\n"
+        "7: xor %eax, %eax\n ret\n.size commits, .-commits\n"
+        ".pushsection __rseq_cs, \"aw\"\n .balign 32\n .long 0, 0\n .quad 6b, 7b - 6b, commits\n"
+        ".popsection\n");
+
 // Returns whether it has counted. Most of the time passes in the sequence.
 static int count_once(struct rseq* own) {
     const unsigned cpu = own->cpu_id_start;
