@@ -18,9 +18,10 @@ class Arena {
     Arena(Arena&& other) noexcept;
     Arena& operator=(Arena&&) = delete;
     ~Arena();
-    // Whether a process has mapped an arena there, that of whatever session.
+    // Whether a process has mapped an arena there, that of whatever session. The buffers of a
+    // djstap that is probed have other names.
     static bool is_mapped_at(const Mapping& mapping) {
-        return mapping.path.starts_with("/memfd:djstap");
+        return mapping.path == "/memfd:djstap (deleted)";
     }
 
     // Whether it is this one.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Where memory for a program's probes is looked for, and what is told of places that are refused.
+#include "injection/arena.h"
 #include "injection/memory_map.h"
 #include "injection/refusals.h"
 
@@ -115,6 +116,23 @@ TEST(MemoryMap, IsThatOfAProcess) {
     EXPECT_FALSE(MemoryMap::of(getpid())->is_free({at, at + 4096}));
     munmap(page, 4096);
     EXPECT_FALSE(MemoryMap::of(-1));
+}
+
+TEST(MemoryMap, TellsArenasFromOtherMemoryOfDjstap) {
+    const auto is_arena = [](const char* name) {
+        const int file = memfd_create(name, MFD_CLOEXEC);
+        EXPECT_EQ(ftruncate(file, 4096), 0);
+        void* const page = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
+        close(file);
+        const auto map = MemoryMap::of(getpid());
+        const Mapping* const mapping = map ? map->at(reinterpret_cast<uint64_t>(page)) : nullptr;
+        EXPECT_TRUE(mapping) << name;
+        const bool found = mapping && Arena::is_mapped_at(*mapping);
+        munmap(page, 4096);
+        return found;
+    };
+    EXPECT_TRUE(is_arena("djstap"));
+    EXPECT_FALSE(is_arena("djstap-ring"));
 }
 
 TEST(Refusals, NameFunctionsByTheReason) {
