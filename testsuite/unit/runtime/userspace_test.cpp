@@ -9,9 +9,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <ctime>
 #include <gtest/gtest.h>
+#include <string>
+#include <sys/mman.h>
 #include <vector>
+
+extern "C" long djs_read_user_string(char* out, u64 address, size_t size); // access/access.h
 
 namespace {
 
@@ -133,4 +138,21 @@ TEST_F(Timers, TheNextIsTheEarliest) {
         TearDown();
         SetUp();
     } while (std::next_permutation(periods.begin(), periods.end()));
+}
+
+// Strings are read in pieces, none of which crosses the end of a page.
+TEST_F(Userspace, StringsFillTheirRoom) {
+    constexpr size_t page = 4096;
+    void* const pages =
+        mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(pages, MAP_FAILED);
+    std::memset(pages, 'x', 2 * page);
+    for (size_t before = 1; before < 200; before++)
+        for (const size_t size : {before + 1, before + 2, before + 3, before + 66}) {
+            std::string out(size + 1, '#');
+            const u64 address = reinterpret_cast<u64>(pages) + page - before;
+            ASSERT_EQ(djs_read_user_string(out.data(), address, size), static_cast<long>(size) - 1);
+            ASSERT_EQ(out, std::string(size - 1, 'x') + '\0' + '#') << before;
+        }
+    munmap(pages, 2 * page);
 }
