@@ -118,6 +118,7 @@ const std::vector<Case>& cases() {
          "'s[…]' is a statistic", "@count(s[…])"},
         {"statistic-value", "global s probe begin { x = s; s <<< 1; }", "'s' is a statistic"},
         {"not-a-statistic", "probe begin { x = 5; print(@count(x)) }", "@count requires a global"},
+        {"not-a-statistic", "probe begin { print(@count(5)) }", "@count requires a global"},
         {"local-statistic", "probe begin { x <<< 5 }", "'x' is a local variable", "global x"},
         {"histogram-conflict",
          "global s probe begin { s <<< 1; print(@hist_log(s)); print(@hist_linear(s, 0, 9, 1)) }",
