@@ -144,7 +144,7 @@ TEST_F(Scripts, TellWhenTheyWereChanged) {
 
 // pmcd tells its clients to look the names up again, so only a change is told to it.
 TEST(Publishing, TellsOfNamesOnce) {
-    pmdaInterface dispatch{};
+    static pmdaInterface dispatch{}; // PCP's library cannot free what it allocates for it
     char name[] = "djstap";
     pmdaDaemon(&dispatch, PMDA_INTERFACE_7, name, 400, nullptr, nullptr);
     ASSERT_EQ(dispatch.status, 0);
