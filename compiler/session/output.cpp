@@ -227,10 +227,11 @@ std::vector<std::string> describe_counts(const djs_counts& counts) {
 
 std::optional<std::string> describe_missed(const std::vector<AttachedProbe>& probes) {
     constexpr size_t most_shown = 3;
-    // Several probes may be at one point.
+    // Several probes may be at one point. Those of other mechanisms miss nothing.
     std::map<std::string_view, uint64_t> at;
     for (const AttachedProbe& probe : probes)
-        at[probe.point] += probe.missed;
+        if (probe.mechanism.starts_with("kprobe") || probe.mechanism.starts_with("kretprobe"))
+            at[probe.point] += probe.missed;
     if (at.size() < 2)
         return std::nullopt;
     std::vector<std::pair<std::string_view, uint64_t>> sorted(at.begin(), at.end());

@@ -265,15 +265,19 @@ TEST(Counts, EachHasItsOwnLines) {
 }
 
 TEST(DescribeMissed, NamesThePointsWhereHitsWereMissed) {
-    const auto probe = [](const char* point, uint64_t missed) {
+    const auto probe = [](const char* point, uint64_t missed,
+                          const char* mechanism = "kprobe-jump") {
         AttachedProbe made;
         made.point = point;
+        made.mechanism = mechanism;
         made.missed = missed;
         return made;
     };
     EXPECT_EQ(describe_missed({}), std::nullopt);
     EXPECT_EQ(describe_missed({probe("a", 5)}), std::nullopt) << "there is no other";
     EXPECT_EQ(describe_missed({probe("a", 5), probe("a", 6)}), std::nullopt) << "it is one point";
+    EXPECT_EQ(describe_missed({probe("a", 5), probe("end", 0, "session")}), std::nullopt);
+    EXPECT_EQ(describe_missed({probe("a", 5), probe("b", 0, "kretprobe")}), "missed at a: 5");
     EXPECT_EQ(describe_missed({probe("a", 0), probe("b", 0)}), std::nullopt);
     EXPECT_EQ(describe_missed({probe("a", 2), probe("b", 3), probe("a", 4)}),
               "missed at a: 6, b: 3");
