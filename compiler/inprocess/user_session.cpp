@@ -48,9 +48,7 @@ void UserSession::take_records(bool all) {
     abandoned_ += done.abandoned;
     for (const uint32_t ring : done.corrupt) {
         outcome_.status = 1;
-        output_.error("the buffer of thread slot " + std::to_string(ring) +
-                          " is damaged; the rest of it is not read",
-                      "");
+        report_damaged_buffer("thread slot " + std::to_string(ring), output_);
     }
 }
 
@@ -103,9 +101,7 @@ SessionOutcome UserSession::finish() {
         output_.warning(std::to_string(abandoned_) +
                         (abandoned_ == 1 ? " record was" : " records were") +
                         " never completed: a signal's handler left a probe's handler for good");
-    if (const uint64_t damaged = printer_.damaged())
-        output_.warning(std::to_string(damaged) + (damaged == 1 ? " damaged record was dropped"
-                                                                : " damaged records were dropped"));
+    report_damaged_records(printer_.damaged(), output_);
     if (printer_.faults() && parts_.runtime.failed())
         output_.warning(ended_by_fault);
     if (command_)

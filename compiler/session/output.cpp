@@ -253,4 +253,14 @@ std::optional<std::string> describe_missed(const std::vector<AttachedProbe>& pro
     return text;
 }
 
+void report_damaged_buffer(const std::string& owner, Output& output) {
+    output.error("the buffer of " + owner + " is damaged; the rest of it is not read", "");
+}
+
+void report_damaged_records(uint64_t count, Output& output) {
+    if (count)
+        output.warning(std::to_string(count) + (count == 1 ? " damaged record was dropped"
+                                                           : " damaged records were dropped"));
+}
+
 } // namespace djstap

@@ -188,5 +188,9 @@ std::vector<std::string> describe_counts(const djs_counts& counts);
 // Returns at which of several points hits were missed, and how many, the most first; nothing if
 // there is only one point.
 std::optional<std::string> describe_missed(const std::vector<AttachedProbe>& probes);
+// Report what could not be read: the rest of the buffer of `owner` ("CPU 3"), and how many records
+// (none: nothing is said).
+void report_damaged_buffer(const std::string& owner, Output& output);
+void report_damaged_records(uint64_t count, Output& output);
 
 } // namespace djstap

@@ -78,9 +78,7 @@ void Session::take(const RecordMerger::Sweep& sweep) {
     outcome_.records += sweep.records;
     for (uint32_t cpu : sweep.corrupt) {
         outcome_.status = 1;
-        output_.error("the buffer of CPU " + std::to_string(cpu) +
-                          " is damaged; the rest of it is not read",
-                      "");
+        report_damaged_buffer("CPU " + std::to_string(cpu), output_);
     }
 }
 
@@ -205,9 +203,7 @@ void Session::finish() {
         outcome_.counts.lost_records += last.unfinished;
         control_.report(outcome_.counts, output_);
     }
-    if (const uint64_t damaged = printer_.damaged())
-        output_.warning(std::to_string(damaged) + (damaged == 1 ? " damaged record was dropped"
-                                                                : " damaged records were dropped"));
+    report_damaged_records(printer_.damaged(), output_);
     if (printer_.faults() && control_.failed())
         output_.warning(ended_by_fault);
     report_command();
