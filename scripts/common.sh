@@ -10,6 +10,11 @@ say() {
     printf '\n== %s\n' "$*"
 }
 
+# Prints the comment with which a script begins.
+show_help() {
+    sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$ROOT/scripts/$(basename -- "$0")"
+}
+
 fail() {
     printf '%s: %s\n' "$(basename -- "$0")" "$*" >&2
     exit 1
