@@ -7,8 +7,8 @@
 
 Each runs up to that pass with -g and with the arguments in its own description (.meta, test_check). --library: SystemTap's
 tapset is `added` to djstap's by -I, it is there `alone`, or only djstap's `own` is. --list prints the first error of each
-example that fails, --jobs N runs N of them side by side. `--library systemtap` asks stap itself. The exit status is 0 if at least N of them pass (default: all), 77 if
-the packages are not installed.
+example that fails, --jobs N runs N of them side by side. `--library systemtap` asks stap itself. The exit status is 0 if at
+least N of them pass (default: all), 77 if the packages are not installed.
 """
 import argparse
 import collections
@@ -118,7 +118,7 @@ def write_results(scripts, options):
             shown = "all" if len(libraries) == len(LIBRARIES) else ", ".join(libraries)
             reason = re.sub(r"kernel \d\S+", f"kernel {options.kernel}", reason)
             text.append(f"| `{name}` | {shown} | {reason.replace('|', chr(92) + '|')} |")
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "examples.md"), "w", encoding="utf-8") as file:
+    with open(os.path.join(HERE, "examples.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(text) + "\n")
 
 

@@ -6,8 +6,8 @@ Takes Python (C), the package manager cupt and the network simulator ns (C++) fr
 and optimized it at link time, and the others with -O2. Places are the beginnings of functions, and of statements anywhere in them, also in inlined functions; drawn are those that a command
 passes, but not more than {HOT} times. The command then runs in a guest twice with the same addresses: once with uprobes whose
 handlers print all variables of the place ($$vars), once in gdb with breakpoints. All values must be the same at each hit. If one is not, both
-run once more: what differs between two runs of one, such as a time or the order of a set of objects, is not compared. gdb comes from its package, the programs are unpacked without
-being installed.
+run once more: what differs between two runs of one, such as a time or the order of a set of objects, is not compared. gdb comes from its package,
+the programs are unpacked without being installed.
 """
 import argparse
 import bisect
@@ -135,15 +135,16 @@ def run(command, **options):
     return done.stdout
 
 
-def fetch(folder):
-    """Puts the programs, each with its debug information, into the folder; returns whether they are all there."""
+def fetch(folder, programs):
+    """Puts these programs, each with its debug information, into the folder; returns whether they are all there."""
     roots = [packages.unpacked(name) for name in PACKAGES]
     if not all(roots) or not shutil.which("eu-unstrip"):
         return False
+
     def path_of(name):
         return next(path for root in roots for where in ("bin", "lib", "lib/*-linux-gnu") for path in glob.glob(f"{root}/usr/{where}/{name}"))
 
-    for names, _, libraries in PROGRAMS.values():
+    for names, _, libraries in (PROGRAMS[program] for program in programs):
         for library in libraries:
             shutil.copy(path_of(library), folder)
         for name in names:
@@ -290,7 +291,7 @@ def main():
             os.makedirs(work, exist_ok=True)
         folder = f"{work}/programs"
         os.makedirs(folder, exist_ok=True)
-        if not shutil.which("gdb") or not fetch(folder):
+        if not shutil.which("gdb") or not fetch(folder, given.programs):
             print("gdb, or the programs with their debug packages, are not available")
             return 77
         random_numbers = random.Random(given.seed)
