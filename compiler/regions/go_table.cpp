@@ -2,6 +2,7 @@
 #include "regions/go_table.h"
 
 #include "arch/instructions.h"
+#include "image/relocated_word.h"
 #include "system/byte_reader.h"
 
 #include <algorithm>
@@ -25,21 +26,6 @@ struct Header {
     bool has_lines = false; // a function's struct has the line where it starts
 };
 
-// The linker may have left an address to the loader.
-uint64_t relocated(const ElfFile& file, uint64_t address, uint64_t value) {
-    if (value)
-        return value;
-    for (const ElfSection& section : file.sections()) {
-        if (section.type != SHT_RELA)
-            continue;
-        for (size_t at = 0; at + sizeof(Elf64_Rela) <= section.bytes.size();
-             at += sizeof(Elf64_Rela))
-            if (number<uint64_t>(section.bytes, at) == address)
-                return number<uint64_t>(section.bytes, at + offsetof(Elf64_Rela, r_addend));
-    }
-    return 0;
-}
-
 // pcHeader: a magic number, the instruction quantum, the size of a pointer, numbers of functions
 // and files, the address of the code, offsets of the parts.
 std::optional<Header> read_header(const ElfFile& file, const ElfSection& section, size_t at) {
@@ -57,7 +43,7 @@ std::optional<Header> read_header(const ElfFile& file, const ElfSection& section
     header.functions = reader.fixed<uint64_t>();
     (void)reader.fixed<uint64_t>(); // files
     const uint64_t place = section.address + at + reader.position();
-    header.text = relocated(file, place, reader.fixed<uint64_t>());
+    header.text = relocated_word(file, place, reader.fixed<uint64_t>());
     header.names = reader.fixed<uint64_t>();
     for (int i = 0; i < 2; i++) // units, files
         (void)reader.fixed<uint64_t>();
