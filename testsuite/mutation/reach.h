@@ -9,11 +9,6 @@
 extern unsigned char djs_reach_map[DJS_REACH_BLOCKS];
 __attribute__((weak)) unsigned char djs_reach_map[DJS_REACH_BLOCKS];
 #define DJS_REACHED(n) (*(volatile unsigned char*)&djs_reach_map[n] = 1)
-#define DJS_REACH_LINE(out)                                                                        \
-    printk("\001"                                                                                  \
-           "4djstap-reach: %s\n",                                                                  \
-           out)
-
 #else
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* as in sources that need it; after these headers it would be too late */
@@ -36,7 +31,12 @@ __attribute__((weak)) unsigned char* djs_reach_map = djs_reach_none;
 #define DJS_REACHED(n) (djs_reach_map[n] = 1)
 #define DJS_REACH_LINE(out) dprintf(log, "<4>djstap-reach: %s\n", out)
 #endif
+#endif
 
+/* The stub of the runtime declares names of the kernel's headers in its own way: in the kernel, only the
+ * module's own source includes what follows, when it has included them. */
+#if !defined(DJS_REACH_PRINTS) && (!defined(__KERNEL__) || defined(DJS_REACH_LINE))
+#define DJS_REACH_PRINTS
 /* 512 blocks per line: "FIRST HEXADECIMAL-DIGITS", one bit per block, the lowest first. */
 static __attribute__((unused)) void djs_reach_print(int log) {
     static const char digits[] = "0123456789abcdef";

@@ -104,6 +104,8 @@ def instrumented(source, found, first):
 
 
 PRINTS = """
+#define DJS_REACH_LINE(out) printk("\\001" "4djstap-reach: %%s\\n", out)
+#include "reach.h"
 static int __init djs_reach_init(void) { int error = %s(); if (error) djs_reach_print(0); return error; }
 static void __exit djs_reach_exit(void) { %s(); djs_reach_print(0); }
 module_init(djs_reach_init);
@@ -141,7 +143,7 @@ def make_tree(tree, files):
         with open(os.path.join(tree, place), "w", encoding="utf-8") as file:
             file.write(header)
     with open(os.path.join(tree, "runtime/Kbuild"), "a", encoding="utf-8") as file:
-        file.write("ccflags-y += -include linux/module.h --include=$(djs-root)/reach.h -Wno-declaration-after-statement\n")
+        file.write("ccflags-y += --include=$(djs-root)/reach.h -Wno-declaration-after-statement\n")
     return firsts, total
 
 
