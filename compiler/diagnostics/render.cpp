@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnostics/diagnostic.h"
 
+#include "system/plain_text.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -30,7 +32,7 @@ std::string excerpt(SourceRange range, const SourceManager& sources) {
     for (size_t i = 0; i < column; i++)
         caret += line[i] == '\t' ? '\t' : ' ';
     for (char& c : line)
-        if (static_cast<unsigned char>(c) < ' ' && c != '\t')
+        if (controls_terminal(c))
             c = '?';
     return "    " + line + "\n    " + caret + "^" + std::string(width - 1, '~') + "\n";
 }
@@ -66,12 +68,13 @@ std::string render(const Diagnostic& d, const SourceManager& sources,
     const char* start = !options.color ? "" : error ? "\033[1;31m" : "\033[1;35m";
     const char* end = options.color ? "\033[0m" : "";
     std::string out = sources.where(d.range) + ": " + start + (error ? "error" : "warning") + end +
-                      ": " + d.message + " [" + std::string(info(d.kind).tag) + "]\n";
+                      ": " + without_controls(d.message) + " [" + std::string(info(d.kind).tag) +
+                      "]\n";
     append_place(out, d.range, sources);
     if (!d.hint_text.empty())
-        out += "    hint: " + d.hint_text + "\n";
+        out += "    hint: " + without_controls(d.hint_text) + "\n";
     for (const DiagnosticNote& note : d.notes) {
-        out += sources.where(note.range) + ": note: " + note.message + "\n";
+        out += sources.where(note.range) + ": note: " + without_controls(note.message) + "\n";
         append_place(out, note.range, sources);
     }
     return out;

@@ -9,9 +9,9 @@
 #include "fleet/merge.h"
 #include "hosts/fan_out.h"
 #include "hosts/printed_order.h"
-#include "session/plain_text.h"
 #include "session/signals.h"
 #include "session/writer.h"
+#include "system/plain_text.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -123,7 +123,7 @@ void HostsRun::take(size_t host, SnapshotFrame frame) {
             part_.add_taken(names_[host], *globals);
     } else if (auto* message = std::get_if<MessageFrame>(&frame)) {
         for (std::string* text : {&message->text, &message->place})
-            std::ranges::replace_if(*text, controls_terminal, '?');
+            *text = without_controls(*text);
         if (message->is_error || options_.warnings)
             tell(name(host), (message->is_error ? "error: " : "warning: ") + message->text +
                                  (message->place.empty() ? "" : " near " + message->place));

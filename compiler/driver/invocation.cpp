@@ -7,6 +7,7 @@
 #include "driver/host_kernel.h"
 #include "driver/machine.h"
 #include "guest/guest.h"
+#include "system/plain_text.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -76,7 +77,7 @@ Status ask_the_guest(KernelFiles& files) {
 } // namespace
 
 void show_progress(const std::string& text) {
-    fprintf(stderr, "djstap: %s\n", text.c_str());
+    fprintf(stderr, "djstap: %s\n", without_controls(text).c_str());
 }
 
 namespace {

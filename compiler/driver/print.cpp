@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The output of a run that ends after pass 1, 2, 3 or 4.
 #include "driver/passes.h"
+#include "system/plain_text.h"
 
 namespace djstap::driver {
 
@@ -88,7 +89,7 @@ void print_plan(Invocation& invocation, const ResolvedScript& resolved) {
         if (added) // it prints globals that are not read, times of probes, or what --monitor shows
             text +=
                 std::string(site.mechanism == Mechanism::None ? "  # " : "; ") + "added by djstap";
-        invocation.output().line(text);
+        invocation.output().line(without_controls(text));
     }
 }
 

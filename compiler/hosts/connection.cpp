@@ -2,9 +2,9 @@
 #include "hosts/connection.h"
 
 #include "hosts/packed.h"
-#include "session/plain_text.h"
 #include "system/file.h"
 #include "system/number.h"
+#include "system/plain_text.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -134,7 +134,7 @@ void Connection::hang_up() {
 }
 
 std::string Connection::last_words() const {
-    const std::string& last = error_text_.empty() ? last_error_ : error_text_;
+    const std::string last = without_controls(error_text_.empty() ? last_error_ : error_text_);
     return last.empty() ? "" : ": " + last;
 }
 
@@ -170,13 +170,13 @@ void Connection::read_errors() {
     for (const char c : std::string_view(bytes, static_cast<size_t>(count))) {
         if (c == '\n') {
             if (!error_text_.empty()) {
-                last_error_ = error_text_;
+                last_error_ = without_controls(error_text_);
                 if (error_lines_.size() < most_error_lines)
-                    error_lines_.push_back(error_text_);
+                    error_lines_.push_back(last_error_);
             }
             error_text_.clear();
         } else if (c != '\r' && error_text_.size() < longest_error_line) {
-            error_text_ += controls_terminal(c) ? '?' : c;
+            error_text_ += c;
         }
     }
 }
@@ -230,9 +230,7 @@ void Connection::take_lines() {
     for (size_t end;
          stage_ < Stage::Loading && (end = received_.find('\n', begin)) != std::string::npos;
          begin = end + 1) {
-        std::string line = received_.substr(begin, end - begin);
-        std::ranges::replace_if(line, controls_terminal, '?');
-        take_line(line);
+        take_line(without_controls(std::string_view(received_).substr(begin, end - begin)));
     }
     received_.erase(0, std::min(begin, received_.size()));
     // All of the dialogue: lines without end are no progress.

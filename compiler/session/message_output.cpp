@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/message_output.h"
 
+#include "system/plain_text.h"
+
 namespace djstap {
 
 void MessageOutput::error(std::string_view message, std::string_view place) {
@@ -43,7 +45,7 @@ void MessageOutput::probes(const std::vector<AttachedProbe>& probes) {
 
 void MessageOutput::counts(const djs_counts& counts) {
     for (const std::string& line : describe_counts(counts))
-        MessageOutput::warning(line);
+        MessageOutput::warning(without_controls(line));
 }
 
 void MessageOutput::show(const AttachedProbe& probe) {
@@ -53,7 +55,7 @@ void MessageOutput::show(const AttachedProbe& probe) {
         line.append(probe.attached && !probe.planned.empty() ? " instead of " + probe.planned : "")
             .append(": ")
             .append(probe.reason);
-    say(std::move(line));
+    say(without_controls(line));
 }
 
 void MessageOutput::say(std::string line) {

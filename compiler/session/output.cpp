@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/outputs.h"
 
+#include "system/plain_text.h"
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -42,7 +44,7 @@ void Output::listed(const ListedPoint& point) {
     // SystemTap's own format, which scripts parse, unless the mechanism is requested.
     if (point.mechanism_wanted && !point.mechanism.empty())
         text += "  # " + point.mechanism + (point.reason.empty() ? "" : ": " + point.reason);
-    line(text);
+    line(without_controls(text));
 }
 
 void Output::facts(const std::string&, const std::string& title,

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What hosts, programs and scripts say is shown on terminals, and written to logs.
+// What hosts, programs, scripts and debug information say is shown on terminals, and written to
+// logs.
 #pragma once
+
+#include <string>
+#include <string_view>
 
 namespace djstap {
 
@@ -13,5 +17,10 @@ constexpr bool is_control(char c) {
 constexpr bool controls_terminal(char c) {
     return is_control(c) && c != '\t' && c != '\n';
 }
+
+// Returns the text with a question mark for each character that a terminal would obey, those from
+// U+0080 to U+009F in UTF-8 included (ECMA-48, 5.3: U+009B begins a control sequence as ESC [
+// does).
+std::string without_controls(std::string_view text);
 
 } // namespace djstap
