@@ -4,7 +4,10 @@
 #ifndef DJSTAP_REACH_H
 #define DJSTAP_REACH_H
 
-#ifdef __KERNEL__
+#ifdef DJS_INJECTED
+/* In a program that is traced nobody reads them. */
+#define DJS_REACHED(n) ((void)0)
+#elif defined(__KERNEL__)
 /* One for the module, whichever source defines it. */
 extern unsigned char djs_reach_map[DJS_REACH_BLOCKS];
 __attribute__((weak)) unsigned char djs_reach_map[DJS_REACH_BLOCKS];
@@ -33,9 +36,9 @@ __attribute__((weak)) unsigned char* djs_reach_map = djs_reach_none;
 #endif
 #endif
 
-/* The stub of the runtime declares names of the kernel's headers in its own way: in the kernel, only the
- * module's own source includes what follows, when it has included them. */
-#if !defined(DJS_REACH_PRINTS) && (!defined(__KERNEL__) || defined(DJS_REACH_LINE))
+/* The stub of the runtime declares names of the kernel's headers in its own way: in the kernel,
+ * only the module's own source includes what follows, when it has included them. */
+#if !defined(DJS_REACH_PRINTS) && defined(DJS_REACH_LINE)
 #define DJS_REACH_PRINTS
 /* 512 blocks per line: "FIRST HEXADECIMAL-DIGITS", one bit per block, the lowest first. */
 static __attribute__((unused)) void djs_reach_print(int log) {

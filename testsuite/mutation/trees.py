@@ -43,6 +43,18 @@ def contents(root, *folders):
             yield file.read()
 
 
+def failing_tests(output):
+    """Names of the tests that fail, of what a GoogleTest program prints."""
+    return sorted(set(re.findall(r"^\[  FAILED  \] ([\w./]+)(?:, where .*)? \(\d+ ms\)$", output, re.MULTILINE)))
+
+
+def without(command, names):
+    """The command of a GoogleTest program that runs several tests, without these."""
+    kept = [":".join(each for each in word.split("=", 1)[1].split(":") if each not in names) if word.startswith("--gtest_filter=") else ""
+            for word in command]
+    return ["--gtest_filter=" + left if left else word for word, left in zip(command, kept)] if names else command
+
+
 class Tree:
     """A copy of the tracked files with a build of its own: unoptimized units as large as the release build's, LLVM not linked in."""
 
