@@ -152,8 +152,8 @@ TEST(Elf, RelocationNames) {
 }
 
 TEST(Name, Checks) {
-    for (const std::string& name :
-         {std::string("a"), std::string("djstap_1"), std::string("X9_"), std::string(55, 'x')})
+    for (const std::string& name : {std::string("a"), std::string("djstap_1"), std::string("X9_"),
+                                    std::string("AZaz09"), std::string(55, 'x')})
         EXPECT_TRUE(check_module_name(name)) << name;
     auto message = [](std::string_view name) {
         Status status = check_module_name(name);
