@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 
+import compiled_script
 import guest
 import kernels
 import lttng
@@ -141,9 +142,7 @@ def archive_of(djstap, folder, release):
     add_compiler(archive, SOURCES)
     archive.text("bin/measure", MEASURE)
     archive.program(os.path.join(os.path.dirname(djstap), "djrun"))
-    subprocess.run([djstap, "-r", release, "-p4", "-w", "-m", "flight_recorder", SCRIPT], cwd=folder, check=True,
-                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    archive.file("modules/flight_recorder.ko", os.path.join(folder, "flight_recorder.ko"))
+    archive.file("modules/flight_recorder.ko", compiled_script.module(djstap, release, folder, "flight_recorder", SCRIPT))
     return archive
 
 

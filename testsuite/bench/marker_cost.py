@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 
+import compiled_script
 import guest
 import page
 
@@ -126,14 +127,6 @@ def natively():
     return {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}
 
 
-def compile_script(djstap, release, folder, name, script, options, module):
-    command = [djstap, "-r", release, "-p4", "-w", "-m", name, *options, "-e", script, module]
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if done.returncode:
-        raise guest.Failed(f"{script}\n{done.stderr}")
-    return os.path.join(folder, name + ".ko")
-
-
 def commands_of(rows):
     """The shell commands of all rows: "@row NUMBER", "@took TICKS NANOSECONDS", and what shows that nothing is missed."""
     text = "".join(f"run {base} && echo \"@base {base} $(cat /tmp/took)\"\n" for base in sorted({row.base for row in rows}))
@@ -190,8 +183,8 @@ def measure(release, djstap):
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         build(release, folder)
         module = os.path.join(folder, "micro.ko")
-        scripts = {f"modules/row{number}.ko": compile_script(djstap, release, folder, f"row{number}", row.script, row.options,
-                                                             module)
+        scripts = {f"modules/row{number}.ko": compiled_script.module(djstap, release, folder, f"row{number}", *row.options, "-e",
+                                                                     row.script, module)
                    for number, row in enumerate(rows) if row.point}
         results = []
         for column, iterations in enumerate((ITERATIONS, ITERATIONS_TIMED)):

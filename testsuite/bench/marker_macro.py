@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import dataclass, field
 
 import alwayson
+import compiled_script
 import guest
 import marker_cost
 
@@ -96,7 +97,7 @@ def measure(release, djstap):
     found = {}
     with tempfile.TemporaryDirectory(prefix="djstap-bench-") as folder:
         marker_cost.build(release, folder)
-        counts = marker_cost.compile_script(djstap, release, folder, "counts", SCRIPT, [], os.path.join(folder, "macro.ko"))
+        counts = compiled_script.module(djstap, release, folder, "counts", "-e", SCRIPT, os.path.join(folder, "macro.ko"))
         flood = marker_cost.program(folder, "pingflood")
         for counting in (True, False):
             print(f"  packets and a compile job on {release}, {'counting instructions' if counting else 'by the clock'} …",

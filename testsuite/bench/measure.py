@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass, field
 
 import cases
+import compiled_script
 import guest
 
 SAMPLES = 4
@@ -130,11 +131,7 @@ class Builder:
     def module_of(self, case, script):
         """The same for another script with the case's name and options."""
         name = "bench_" + case.key.replace("-", "_")
-        command = [self.djstap, "-r", self.release, "-p4", "-w", "-m", name, *case.options, "-e", script]
-        done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode:
-            return None, done.stderr.strip().split("\n")[0]
-        return os.path.join(self.folder, name + ".ko"), ""
+        return compiled_script.module_or_why(self.djstap, self.release, self.folder, name, *case.options, "-e", script)
 
 
 def plan_of(builder, all_cases, calls, modules, tools=""):

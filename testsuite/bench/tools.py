@@ -13,6 +13,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
+import compiled_script
 import guest
 import kernels
 import packages
@@ -150,9 +151,7 @@ def module(djstap, release, folder, tool):
     path = os.path.join(folder, name + ".ko")
     if os.path.exists(path):
         return path, ""
-    command = [djstap, "-r", release, "-p4", "-w", "-m", name, "--example", tool.name, "--", *re.findall(r"[^\s']+", tool.arguments)]
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    return (None, done.stderr.strip().split("\n")[0]) if done.returncode else (path, "")
+    return compiled_script.module_or_why(djstap, release, folder, name, "--example", tool.name, "--", *re.findall(r"[^\s']+", tool.arguments))
 
 
 def keys(tool):

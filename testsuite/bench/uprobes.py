@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 
+import compiled_script
 import guest
 import kernels
 
@@ -53,11 +54,7 @@ def measure(release, djstap, program, folder):
     archive.program(os.path.join(os.path.dirname(djstap), "djrun"))
     archive.program(program, "measured")
     for name, script in SCRIPTS.items():
-        done = subprocess.run([djstap, "-r", release, "-p4", "-w", "-m", name, "-e", script % program], cwd=folder,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise guest.Failed(done.stderr)
-        archive.file(name + ".ko", os.path.join(folder, name + ".ko"))
+        archive.file(name + ".ko", compiled_script.module(djstap, release, folder, name, "-e", script % program))
     console = guest.run(release, archive, SCRIPT % {"program": program, "rounds": ROUNDS, "offset": offset_of(program), "arguments": ARGUMENTS})
     found = {match[1]: [int(word) for word in match[2].split()]
              for match in re.finditer(r"^@(\w+) ([\d ]+)$", console, re.MULTILINE)}
