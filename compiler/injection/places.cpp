@@ -2,7 +2,6 @@
 #include "injection/places.h"
 
 #include "injection/return_places.h"
-#include "injection/sequences.h"
 
 #include "arch/injection.h"
 #include "arch/instructions.h"
@@ -139,18 +138,6 @@ void PlacedImage::take(const MappedCopy& copy) {
     code = {bias + extent.begin, bias + extent.end};
 }
 
-namespace {
-
-bool is_in_any(const std::vector<Range>& sequences, const PatchedPlace& place) {
-    Range replaced{place.address, place.address + arch::planted_jump_bytes()};
-    for (const Moved& each : place.moved)
-        replaced.end = std::max(replaced.end, each.address + each.bytes.size());
-    return std::any_of(sequences.begin(), sequences.end(),
-                       [&](const Range& each) { return each.overlaps(replaced); });
-}
-
-} // namespace
-
 Result<std::vector<PlacedImage>> place_sites(const struct ::djs_script& script,
                                              const MemoryMap& program, bool may_be_mapped_later) {
     const auto decoder = arch::InstructionDecoder::create();
@@ -183,10 +170,7 @@ Result<std::vector<PlacedImage>> place_sites(const struct ::djs_script& script,
         for (auto& [address, of_function] : sites.returns)
             image.returning.push_back({address, std::move(of_function), functions++, ""});
         ReturnPlacer(script, *analysis, *decoder, image).place();
-        const std::vector<Range> sequences = sequences_of(**file);
         for (PatchedPlace& place : image.places) {
-            if (place.refusal.empty() && is_in_any(sequences, place))
-                place.refusal = "an instruction of a restartable sequence (rseq) cannot be moved";
             place.original = (*file)->bytes_at(place.address, arch::planted_jump_bytes());
             if (place.refusal.empty() && place.original.empty())
                 place.refusal = "the code ends before the jump would";

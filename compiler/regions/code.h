@@ -53,8 +53,9 @@ enum Written : uint8_t {
     AsJumpLabel = 1 << 1,
     AsStaticCall = 1 << 2,
     AsAlternative = 1 << 3,
-    NoProbes = 1 << 4, // not written: the kernel allows no probe there
-    ByLoader = 1 << 5  // an address in an instruction of a module, before it runs
+    NoProbes = 1 << 4,  // not written: the kernel allows no probe there
+    ByLoader = 1 << 5,  // an address in an instruction of a module, before it runs
+    InSequence = 1 << 6 // not written: the kernel looks for a thread there
 };
 
 // An index counts the bytes of all sections with code.

@@ -5,6 +5,7 @@
 #include "regions/state.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace djstap::regions {
 
@@ -125,8 +126,11 @@ class ExitFinder {
             place.region = static_cast<uint8_t>(end - *each);
             exit.places.push_back(place);
         }
-        std::stable_partition(exit.places.begin(), exit.places.end(),
-                              [](const Place& place) { return place.safe(); });
+        // Most functions end behind a return: that the nearest jump does not fit says little.
+        const auto rank = [](const Place& place) {
+            return place.safe() ? 0 : place.reason == Reason::FunctionEnd ? 2 : 1;
+        };
+        std::ranges::stable_sort(exit.places, std::less(), rank);
         exits_.returns.push_back(std::move(exit));
     }
 

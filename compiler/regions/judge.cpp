@@ -29,8 +29,9 @@ bool has_fault(const Code& code, Index first, Index end) {
 }
 
 Reason written_reason(unsigned written) {
-    static constexpr std::array<std::pair<Written, Reason>, 4> reasons{
-        {{ByFtrace, Reason::Ftrace},
+    static constexpr std::array<std::pair<Written, Reason>, 5> reasons{
+        {{InSequence, Reason::Sequence},
+         {ByFtrace, Reason::Ftrace},
          {AsJumpLabel, Reason::PatchedJumpLabel},
          {AsStaticCall, Reason::PatchedStaticCall},
          {AsAlternative, Reason::PatchedAlternative}}};

@@ -7,6 +7,7 @@
 #include "regions/judge.h"
 #include "regions/kernel_tables.h"
 #include "regions/parallel.h"
+#include "regions/sequences.h"
 #include "regions/state.h"
 #include "regions/targets.h"
 #include "system/number.h"
@@ -236,6 +237,8 @@ Status Analysis::State::collect() {
     enter_by_symbols(ranges);
     if (form != ImageForm::Program)
         enter_by_kernel_tables(code, symbols);
+    else
+        mark_sequences(code);
     enter_by_data(code, patch_tables(code));
     for (uint64_t handler : frames.handlers(code.file()))
         code.enter(handler, ByException);

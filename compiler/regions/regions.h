@@ -96,7 +96,7 @@ struct Exits {
     struct Return {
         uint64_t address = 0;
         // Where a jump could be planted that replaces the return, too; those that are safe come
-        // first, of these the nearest one.
+        // first, of these the nearest one; those that only the function's end forbids, last.
         std::vector<Place> places;
     };
     std::vector<Return> returns;

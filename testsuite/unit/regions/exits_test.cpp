@@ -66,7 +66,7 @@ TEST(Exits, JumpsIntoWhatIsReplacedAreAReason) {
 
 TEST(Exits, CallsReturnIntoWhatIsReplaced) {
     EXPECT_EQ(exits_of_f(code_of_f("push %rbx\n call g\n pop %rbx\n ret")),
-              "the function ends before the jump would");
+              "a call returns into it");
 }
 
 TEST(Exits, AJumpToAnotherFunctionIsOne) {

@@ -186,3 +186,19 @@ TEST(Reasons, AJumpMaySkipAPrefix) {
     EXPECT_EQ(analysis.reason("p"), "");
     EXPECT_EQ(analysis.reason("q"), "jump");
 }
+
+TEST(Reasons, RestartableSequence) {
+    const auto reason_of = [](const std::string& start, int length, const std::string& abort) {
+        return reason_at_p(function("xor %eax, %eax\nxor %edx, %edx\nxor %esi, %esi") +
+                           ".section __rseq_cs, \"a\"\n.balign 32\n.long 0, 0\n.quad " + start +
+                           ", " + std::to_string(length) + ", " + abort + "\n");
+    };
+    EXPECT_EQ(reason_of("p", 2, "g"), "restartable-sequence");
+    EXPECT_EQ(reason_of("f", 2, "g"), "");
+    EXPECT_EQ(reason_of("f", 3, "g"), "restartable-sequence");
+    EXPECT_EQ(reason_of("p + 4", 2, "g"), "restartable-sequence");
+    EXPECT_EQ(reason_of("p + 6", 3, "g"), "");
+    // The signature: four bytes before the place where an interrupted one continues.
+    EXPECT_EQ(reason_of("f", 2, "p + 9"), "restartable-sequence");
+    EXPECT_EQ(reason_of("f", 2, "p + 10"), "");
+}
