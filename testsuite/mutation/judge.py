@@ -232,7 +232,8 @@ class Run:
                 "blocks": sorted(blocks)}
 
     def tests_of(self, mutant):
-        """Names of the tests that run its block, the quickest first."""
+        """Names of the tests that run its block: first its folder's own unit tests, then those with a word of its path in their
+        names, of both the quickest first."""
         part = next((text for folder, text in WITHOUT_NOTES.items() if mutant.path.startswith(folder)), None)
         if part:
             names = [name for name in self.reached if part in name and name in self.tree.known_tests]
@@ -240,7 +241,10 @@ class Run:
             number = reach.smallest(self.files[mutant.path][1], mutant.begin)
             block = -1 if number is None else self.firsts[mutant.path] + number
             names = [name for name, blocks in self.reached.items() if block in blocks and name in self.tree.known_tests]
-        return sorted((name for name in names if re.search(self.options.tests, name)), key=lambda name: self.seconds[name])
+        words = set(re.findall(r"[a-z]{4,}", mutant.path.split("/", 1)[1]))
+        own = "unit_runtime" if mutant.path.startswith("runtime/") else "unit_" + mutant.path.split("/")[1]
+        return sorted((name for name in names if re.search(self.options.tests, name)),
+                      key=lambda name: (name != own, words.isdisjoint(re.findall(r"[a-z]+", name)), self.seconds[name]))
 
     # Judging
 

@@ -44,6 +44,23 @@ TEST(SemanticsProgram, LatencyOfACall) {
                 "    printf(\"%H\", @hist_log(lat))\n");
 }
 
+TEST(SemanticsProgram, DeclarationsOfGlobals) {
+    expect_dump("global w%[3], s = \"x\", k = 7 probe begin { w[k] = 1; k++; println(s) }",
+                "global w[long]: long, locked, wraps, size 3\n"
+                "global s: string, constant, initially \"x\"\n"
+                "global k: long, locked, initially 7\n"
+                "probe begin\n"
+                "    # reads w, reads k, writes w, writes k, prints, strings\n"
+                "    w[k] = 1\n"
+                "    k++\n"
+                "    printf(\"%s\\n\", s)\n"
+                "probe end(2147483647) (synthetic)\n"
+                "    # reads w, prints, can fail, loops\n"
+                "    local key1: long\n"
+                "    foreach ([key1] in w sorted by value, falling)\n"
+                "        printf(\"w[%d]=%d\\n\", key1, w[key1])\n");
+}
+
 TEST(SemanticsTypes, FlowThroughCallsBothWays) {
     Analysis analysis("function twice(x) { return x . x }\nfunction pass(y) { return y }\n"
                       "global a\nprobe begin { a[pass(\"k\"), 1] = twice(\"b\"); foreach ([k, n] "
