@@ -126,6 +126,37 @@ TEST_F(Userspace, AFullRingIsEmptiedByItsOwnThread) {
     EXPECT_EQ(lost(), 0u);
 }
 
+TEST_F(Userspace, MoreSkippedHitsThanMaxskippedEndTheSession) {
+    alignas(DJS_LOCK_BYTES) char locks[DJS_LOCK_BYTES]{};
+    script_.lock_count = 1;
+    script_.locks = reinterpret_cast<djs_lock*>(locks);
+    script_.max_trylock = 1;
+    script_.max_skipped = 1;
+    load();
+    const djs_lock_use writes{0, 1};
+    djs_handler handler{};
+    handler.locks = &writes;
+    handler.lock_count = 1;
+    ASSERT_TRUE(djs_lock_enter(&handler));
+    for (u64 skipped = 1; skipped <= 3; skipped++) {
+        EXPECT_FALSE(djs_lock_enter(&handler));
+        djs_counts counts{};
+        djs_user_counts(&counts);
+        EXPECT_EQ(counts.skipped_locked, skipped);
+        EXPECT_EQ(djs_user_exit_requested(), skipped > 1);
+        EXPECT_EQ(djs_user_failed(), skipped > 1);
+    }
+    djs_lock_leave(&handler, 1);
+    // Another session counts from the beginning.
+    TearDown();
+    SetUp();
+    load();
+    ASSERT_TRUE(djs_lock_enter(&handler));
+    EXPECT_FALSE(djs_lock_enter(&handler));
+    EXPECT_FALSE(djs_user_exit_requested());
+    djs_lock_leave(&handler, 1);
+}
+
 TEST_F(Timers, TheNextIsTheEarliest) {
     std::vector<u64> periods{100 * second_ns, 200 * second_ns, 300 * second_ns};
     do {
