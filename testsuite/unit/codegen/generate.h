@@ -169,16 +169,19 @@ class Generate : public testing::Test {
             return std::nullopt;
         };
     }
-    // Adds a probe that prints a number.
-    Probe* printing_probe(const std::string& point) {
+    static StatementPtr print_number() {
         auto print = std::make_unique<Print>();
         print->type = Type::Void;
         FormatPiece piece;
         piece.conversion = 'd';
         print->format.push_back(piece);
         print->arguments.push_back(number(7));
+        return evaluate(std::move(print));
+    }
+    // Adds a probe that prints a number.
+    Probe* printing_probe(const std::string& point) {
         std::vector<StatementPtr> body;
-        body.push_back(evaluate(std::move(print)));
+        body.push_back(print_number());
         Probe* added = probe(std::move(body));
         added->effects.prints = true;
         plan_.sites.back().point = point;

@@ -122,6 +122,24 @@ TEST_F(Generate, LeanHandlersAreBounded) {
     EXPECT_GE(longest, max_lean_instructions - 2);
 }
 
+TEST_F(Generate, LeanHandlersThatRecordAreBounded) {
+    know_offsets(false);
+    options_.explain = true;
+    for (const size_t prints : {1, 64}) {
+        program_.probes.clear();
+        plan_ = {};
+        Probe* p = printing_probe("");
+        while (p->body->statements.size() < prints)
+            p->body->statements.push_back(print_number());
+        const auto object = generate();
+        ASSERT_TRUE(object) << render_all(diagnostics_);
+        const auto& lines = object->explanation;
+        const auto found = std::find(lines.begin(), lines.end(),
+                                     "    could do without, but has more than 512 instructions");
+        EXPECT_EQ(found != lines.end(), prints > 1) << prints;
+    }
+}
+
 // In a shared trampoline, each of them may have the full length.
 TEST_F(Generate, LeanHandlersOfOneTrampolineAreBoundedEach) {
     for (size_t increments : {max_lean_instructions - 4, max_lean_instructions}) {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a handler does with arrays and memory before it calls anything.
+#include "generate.h"
+
+#include "arch/arch.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace djstap {
+namespace {
+
+// The first entry in the bucket of literals is compared inline, whatever numbers are among the
+// keys.
+TEST_F(Generate, ElementsOfLiteralsAndNumbersAreFoundByTheHandler) {
+    for (const std::vector<Type>& keys :
+         {std::vector{Type::String}, {Type::String, Type::Long}, {Type::Long, Type::String}}) {
+        program_.probes.clear();
+        plan_ = {};
+        Global* a = global("a", Type::Long, Storage::Locked, keys);
+        auto place = std::make_unique<GlobalValue>();
+        place->global = a;
+        place->type = Type::Long;
+        for (const Type type : keys) {
+            auto text = std::make_unique<Text>();
+            text->value = "key";
+            text->type = Type::String;
+            place->keys.push_back(type == Type::String ? std::move(text) : number(7));
+        }
+        auto node = std::make_unique<Increment>();
+        node->place = std::move(place);
+        node->type = Type::Long;
+        node->value_used = false;
+        std::vector<StatementPtr> body;
+        body.push_back(evaluate(std::move(node)));
+        Probe* p = probe(std::move(body));
+        p->effects.writes = {a};
+        p->effects.can_fail = true;
+        const auto object = generate();
+        ASSERT_TRUE(object) << render_all(diagnostics_);
+        const auto code = listing(object->object, "djs_direct_0");
+        EXPECT_EQ(std::count_if(code.begin(), code.end(),
+                                [](const std::string& line) { return line.starts_with("mul"); }),
+                  std::ssize(keys));
+    }
+}
+
+// A value whose computation reads memory on the way.
+TEST_F(Generate, ComputationsReadMemory) {
+    know_offsets(false);
+    Global* n = global("n", Type::Long, Storage::PerCpu);
+    Probe* p = probe({});
+    p->effects.can_fail = true;
+    auto sum = std::make_unique<Assignment>();
+    sum->op = ast::BinaryOp::Add;
+    sum->place = value_of(n);
+    sum->value = memory_at(plan_.variants[0], AddressSpace::Kernel);
+    sum->value_used = false;
+    Access& access = plan_.variants[0].accesses[sum->value.get()].value;
+    access.base = Access::Base::Computed;
+    access.steps.clear();
+    using Kind = LocationOperation::Kind;
+    LocationOperation reg, load, one, add;
+    reg.kind = Kind::Register;
+    reg.reg = arch::argument_registers()[0];
+    load.kind = Kind::Load;
+    load.size = 4;
+    load.is_signed = true;
+    one.kind = Kind::Constant;
+    one.number = 1;
+    add.kind = Kind::Add;
+    access.operations = {reg, load, one, add};
+    p->body->statements.push_back(evaluate(std::move(sum)));
+    const auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    const auto code = listing(object->object, "djs_direct_0");
+    EXPECT_TRUE(std::any_of(code.begin(), code.end(), [](const std::string& line) {
+        return line.starts_with("movslq (%rdi)");
+    }));
+}
+
+} // namespace
+} // namespace djstap
