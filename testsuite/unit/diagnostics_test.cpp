@@ -19,6 +19,8 @@ TEST(Source, PositionsCountFromOne) {
     EXPECT_EQ(sources.line(id, 4), "four");
     EXPECT_EQ(sources.line(id, 5), "");
     EXPECT_EQ(sources.where({id, 10, 11, 0}), "a.stp:4:1");
+    const uint32_t empty_first = sources.add("b.stp", "\nx");
+    EXPECT_EQ(sources.where({empty_first, 1, 2, 0}), "b.stp:2:1");
     EXPECT_EQ(sources.where({}), "djstap");
 }
 

@@ -314,6 +314,9 @@ TEST(SemanticsDiagnostics, SeveralMistakesAreAllReported) {
     Analysis analysis(
         "probe begin { prnt(1) }\nprobe end { printf(\"%d\") }\nfunction f() { return $x }");
     EXPECT_EQ(analysis.diagnostics.error_count(), 3u) << analysis.errors();
+    const Analysis within("probe begin { nowhere[prnt(1)] = 2 }");
+    EXPECT_EQ(within.count("unknown-array"), 1u) << within.errors();
+    EXPECT_EQ(within.count("unknown-function"), 1u) << within.errors();
 }
 
 TEST(SemanticsDiagnostics, LibraryCodeGivesNoWarnings) {

@@ -10,6 +10,7 @@ using Side = SemanticsOptions::Side;
 SemanticsOptions on(Side side) {
     SemanticsOptions options;
     options.side = side;
+    options.guru = true;
     if (side == Side::Hosts) {
         options.shown_every_ms = 1000;
         options.shown_whole = true;
@@ -117,6 +118,8 @@ TEST(Placement, ProbesThatAskTheMachineStayThere) {
         "it reads the machine's memory");
     end("probe end { println(host_name()) }", "it calls host_name(), which tells of the machine");
     end("probe end { system(\"id\") }", "it calls system(), which tells of the machine");
+    end("function f:long() %{ /* pure */ STAP_RETURN(1); %} probe end { println(f()) }",
+        "it calls f(), which is C code");
 }
 
 TEST(Placement, FunctionsOfTheLanguageRunHere) {
