@@ -2,12 +2,15 @@
 // Every operation is compared with what the processor computes of the same doubles.
 #include "include/floating.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
@@ -291,6 +294,17 @@ TEST(Floating, TextBetweenTwoNumbersIsReadExactly) {
         expect_number(middle + std::string(900, '0') + "1");
         *std::prev(middle.end()) = '0';
         expect_number(middle.substr(0, middle.find_last_not_of('0')));
+    }
+}
+
+// Digits for which no limb is left are not written behind the limbs.
+TEST(Floating, TextIsReadInTheMemoryOfTheLimbs) {
+    for (const char* exponent : {"e-600", "e-800"}) {
+        std::memset(&work, 0x5a, sizeof work);
+        expect_number(std::string(880, '7') + exponent);
+        EXPECT_EQ(std::count(std::begin(work.digits), std::end(work.digits), 0x5a),
+                  std::ssize(work.digits))
+            << exponent;
     }
 }
 

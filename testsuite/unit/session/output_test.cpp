@@ -247,7 +247,9 @@ TEST(Output, JsonHasGlobalsAndHistogramsAsObjects) {
     EXPECT_EQ(rows[1],
               R"({"min": -9223372036854775807, "max": -4611686018427387904, "count": 0})"_json);
     EXPECT_EQ(rows[DJS_LOG_ZERO - 2], R"({"min": -3, "max": -2, "count": 2})"_json);
+    EXPECT_EQ(rows[DJS_LOG_ZERO - 1], R"({"min": -1, "max": -1, "count": 0})"_json);
     EXPECT_EQ(rows[DJS_LOG_ZERO], R"({"min": 0, "max": 0, "count": 3})"_json);
+    EXPECT_EQ(rows[DJS_LOG_ZERO + 1], R"({"min": 1, "max": 1, "count": 0})"_json);
     EXPECT_EQ(rows[DJS_LOG_ZERO + 3], R"({"min": 4, "max": 7, "count": 4})"_json);
     EXPECT_EQ(rows[DJS_LOG_BUCKETS - 1],
               R"({"min": 4611686018427387904, "max": 9223372036854775807, "count": 5})"_json);
