@@ -101,12 +101,15 @@ TEST(RecorderPart, IsUsedAgainWhateverSizesItHolds) {
             write(ring_bytes / size);
             u64 overwritten = 0, part = 0;
             const auto use_again = [&](u32 first, u32 second, u64 records) {
-                auto* record = reinterpret_cast<djs_record*>(data + part * DJS_PART_BYTES);
+                const auto record_at = [&](u64 at) {
+                    return reinterpret_cast<djs_record*>(data + part * DJS_PART_BYTES + at);
+                };
+                djs_record* record = record_at(0);
                 record->time = 0; // nobody reads a record there
                 for (const u32 open : {0u, first}) {
                     record->size = open;
-                    reinterpret_cast<djs_record*>(data + part * DJS_PART_BYTES + size)->size =
-                        second;
+                    record_at(sizeof *record)->size = size - sizeof *record;
+                    record_at(size)->size = second;
                     EXPECT_EQ(djs_make_room(size), open != 0) << first << " " << second;
                 }
                 overwritten += records;
@@ -115,6 +118,8 @@ TEST(RecorderPart, IsUsedAgainWhateverSizesItHolds) {
                 part = (part + 1) % DJS_PARTS_MIN;
             };
             use_again(size, size, DJS_PART_BYTES / size);
+            // One without arguments, and one that has their room.
+            use_again(sizeof(djs_record), size, DJS_PART_BYTES / size + 1);
             use_again(8, size, 0);                         // to a time of 0
             use_again(20, size, 0);                        // to the arguments
             use_again(DJS_PART_BYTES + 8, size, 0);        // to another part
