@@ -123,6 +123,8 @@ TEST(Merge, DoesNotWaitForeverAndCountsWhatNeverCame) {
     EXPECT_EQ(times(merger, 3000), (Times{200}));
     const auto last = merger.last_sweep([](const Ring&) { FAIL(); });
     EXPECT_EQ(last.unfinished, 1u);
+    EXPECT_EQ(last.abandoned, 0u) << "how long it is, nobody knows";
+    EXPECT_TRUE(last.corrupt.empty());
 }
 
 TEST(Merge, PassesOverWhatAProgramHasLeftForGood) {
