@@ -140,6 +140,22 @@ TEST_F(SeparateDebugInfo, ModuleByLink) {
               "no debug information was found for module 'm' of kernel 6.1.0-made");
 }
 
+// Empty sections are not placed: they do not count among those of one name.
+TEST_F(SeparateDebugInfo, ModuleWithAnEmptySectionOfTheSameName) {
+    make_module("m.ko", module_text + R"c(__asm__(".section .before,\"aw\"\n.previous");
+int marked __attribute__((section(".behind"))) = 7;
+)c");
+    shell("objcopy --rename-section .before=.behind m.ko && "
+          "test $(readelf -SW m.ko | grep -c ' [.]behind ') = 2");
+    split_module("m.ko", "m.ko.debug");
+    const Opened opened = open("m.ko");
+    ASSERT_TRUE(opened.info) << opened.failure;
+    expect_module(opened);
+    const auto marked = opened->global("marked");
+    ASSERT_TRUE(marked);
+    EXPECT_EQ(marked->location.constant, opened.module->symbol("marked")->address);
+}
+
 TEST_F(SeparateDebugInfo, ModuleByNameInTheRoot) {
     const std::string path = "lib/modules/6.1.0-made/kernel/fs/m.ko";
     make_module(path, module_text);
