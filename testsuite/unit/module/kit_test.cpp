@@ -2,6 +2,7 @@
 #include "common.h"
 #include "kernel_fixture.h"
 #include "module/kit_build.h"
+#include "module/kit_files.h"
 #include "module/manifest.h"
 
 #include <chrono>
@@ -117,6 +118,14 @@ TEST(Sources, MissingOnesAreNamed) {
     auto nothing = read_sources({empty.path});
     ASSERT_FALSE(nothing);
     EXPECT_NE(nothing.failure().message.find("Kbuild is missing"), std::string::npos);
+}
+
+TEST(KitFiles, OnesThatAreNotHeldOpenHaveTheirUsualPaths) {
+    KitFiles files("/kit");
+    EXPECT_EQ(files.path("runtime.o"), "/kit/runtime.o");
+    files.add("runtime.o", FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)));
+    EXPECT_TRUE(files.path("runtime.o").starts_with("/proc/"));
+    EXPECT_EQ(files.path("module.o"), "/kit/module.o");
 }
 
 TEST(Kit, IsBuiltForEveryKernelOnce) {
