@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnostics/diagnostic.h"
 
-#include "system/plain_text.h"
+#include "diagnostics/plain_text.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/hosts_run.h"
 
+#include "diagnostics/plain_text.h"
 #include "driver/controller_part.h"
 #include "driver/hosts_modules.h"
 #include "driver/hosts_output.h"
@@ -11,7 +12,6 @@
 #include "hosts/printed_order.h"
 #include "session/signals.h"
 #include "session/writer.h"
-#include "system/plain_text.h"
 
 #include <algorithm>
 #include <cinttypes>

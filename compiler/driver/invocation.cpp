@@ -3,11 +3,11 @@
 
 #include "image/program.h"
 
+#include "diagnostics/plain_text.h"
 #include "driver/caches.h"
 #include "driver/host_kernel.h"
 #include "driver/machine.h"
 #include "guest/guest.h"
-#include "system/plain_text.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The output of a run that ends after pass 1, 2, 3 or 4.
+#include "diagnostics/plain_text.h"
 #include "driver/passes.h"
-#include "system/plain_text.h"
 
 namespace djstap::driver {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Merged globals as text.
+#include "diagnostics/plain_text.h"
 #include "fleet/merge.h"
-#include "system/plain_text.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hosts/connection.h"
 
+#include "diagnostics/plain_text.h"
 #include "hosts/packed.h"
 #include "system/file.h"
 #include "system/number.h"
-#include "system/plain_text.h"
 
 #include <algorithm>
 #include <cerrno>

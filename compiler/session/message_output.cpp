@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/message_output.h"
 
-#include "system/plain_text.h"
+#include "diagnostics/plain_text.h"
 
 namespace djstap {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/monitor_model.h"
 
+#include "diagnostics/plain_text.h"
 #include "session/printed_values.h"
-#include "system/plain_text.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnostics/diagnostic.h"
+#include "diagnostics/plain_text.h"
 #include "diagnostics/suggest.h"
 
 #include <gtest/gtest.h>
@@ -125,4 +126,16 @@ TEST(Suggest, FindsTheNearestName) {
     EXPECT_EQ(edit_distance("ab", "ba"), 1u);
     EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
     EXPECT_FALSE(nearest("print", {"print"}).has_value());
+}
+
+TEST(PlainText, ReplacesWhatATerminalObeys) {
+    EXPECT_EQ(without_controls("vfs_read\x1b[2J\x7f\r\a"), "vfs_read?[2J???");
+    EXPECT_EQ(without_controls("\ttwo\nlines"), "\ttwo\nlines");
+    // CSI as one character of Latin-1's upper half, in UTF-8: 0xc2 0x9b
+    EXPECT_EQ(without_controls("a\xc2\x80"
+                               "b\xc2\x9f"
+                               "c"),
+              "a?b?c");
+    EXPECT_EQ(without_controls("\xc2\xa0\xc3\x9b\xc2"), "\xc2\xa0\xc3\x9b\xc2");
+    EXPECT_EQ(without_controls(""), "");
 }

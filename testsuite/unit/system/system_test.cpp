@@ -2,7 +2,6 @@
 #include "system/demangle.h"
 #include "system/file.h"
 #include "system/hash.h"
-#include "system/plain_text.h"
 #include "system/process.h"
 #include "system/stopwatch.h"
 #include "system/temporary.h"
@@ -438,18 +437,6 @@ TEST(Demangling, EndsWhereThereIsNoRoom) {
     EXPECT_EQ(text_of("_Z1fi", 0), "too long");
     EXPECT_EQ(text_of("_RNvCs1234_1a1f", 4), "a::f");
     EXPECT_EQ(text_of("_RNvCs1234_1a1f", 3), "too long");
-}
-
-TEST(PlainText, ReplacesWhatATerminalObeys) {
-    EXPECT_EQ(without_controls("vfs_read\x1b[2J\x7f\r\a"), "vfs_read?[2J???");
-    EXPECT_EQ(without_controls("\ttwo\nlines"), "\ttwo\nlines");
-    // CSI as one character of Latin-1's upper half, in UTF-8: 0xc2 0x9b
-    EXPECT_EQ(without_controls("a\xc2\x80"
-                               "b\xc2\x9f"
-                               "c"),
-              "a?b?c");
-    EXPECT_EQ(without_controls("\xc2\xa0\xc3\x9b\xc2"), "\xc2\xa0\xc3\x9b\xc2");
-    EXPECT_EQ(without_controls(""), "");
 }
 
 } // namespace

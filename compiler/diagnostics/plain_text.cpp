@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "system/plain_text.h"
+#include "diagnostics/plain_text.h"
 
 namespace djstap {
 
