@@ -29,7 +29,8 @@ sys.path.insert(0, os.path.join(HERE, "..", "harness"))
 import matching  # noqa: E402
 
 TIMEOUT = 120
-PREPARATION = re.compile(r"djstap: (reading the symbols of|index(ing|ed) the debug information of|(building|adding to) the runtime for) ")
+PREPARATION = re.compile(r"djstap: (reading the symbols of|index(ing|ed) the debug information of|"
+                         r"(building|adding to|waiting for another djstap to build) the runtime for) ")
 
 
 class Case:
