@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One run of changes: what is drawn, which tests run it, whether one fails."""
+import collections
 import hashlib
 import itertools
 import json
@@ -176,6 +177,7 @@ class Run:
                                                                 if not path.startswith(tuple(WITHOUT_NOTES))})
         notes = os.path.join(self.folder, f"reached-{digest(self.state, *self.files) if self.programs else self.state}.jsonl")
         self.reached, self.seconds, self.without = {}, {}, {}
+        self.runs = collections.Counter()  # how many tests run a block
         done = set()
         self.noting.configure()
         if not self.noting.compile(self.programs):
@@ -206,6 +208,7 @@ class Run:
         self.without[note["test"]] = note.get("without", [])
         if note["status"] == 0:
             self.reached[note["test"]] = set(note["blocks"])
+            self.runs.update(note["blocks"])
 
     def note_test(self, name, test, total, free):
         command, folder, _ = test
@@ -232,19 +235,24 @@ class Run:
                 "blocks": sorted(blocks)}
 
     def tests_of(self, mutant):
-        """Names of the tests that run its block: first its folder's own unit tests, then those with a word of its path in their
-        names, of both the quickest first."""
+        """Names of the tests that run its block: first its folder's own unit tests, then those that run most of what few tests
+        run in its file, for the seconds that they take."""
         part = next((text for folder, text in WITHOUT_NOTES.items() if mutant.path.startswith(folder)), None)
         if part:
             names = [name for name in self.reached if part in name and name in self.tree.known_tests]
+            of_file = range(0)
         else:
             number = reach.smallest(self.files[mutant.path][1], mutant.begin)
             block = -1 if number is None else self.firsts[mutant.path] + number
             names = [name for name, blocks in self.reached.items() if block in blocks and name in self.tree.known_tests]
-        words = set(re.findall(r"[a-z]{4,}", mutant.path.split("/", 1)[1]))
+            of_file = range(self.firsts[mutant.path], self.firsts[mutant.path] + len(self.files[mutant.path][1]))
         own = "unit_runtime" if mutant.path.startswith("runtime/") else "unit_" + mutant.path.split("/")[1]
-        return sorted((name for name in names if re.search(self.options.tests, name)),
-                      key=lambda name: (name != own, words.isdisjoint(re.findall(r"[a-z]+", name)), self.seconds[name]))
+
+        def worth(name):
+            share = sum(1 / self.runs[block] for block in of_file if block in self.reached[name])
+            return (share if of_file else 1) / max(self.seconds[name], 0.5)
+
+        return sorted((name for name in names if re.search(self.options.tests, name)), key=lambda name: (name != own, -worth(name)))
 
     # Judging
 
