@@ -145,6 +145,22 @@ int main(int argc, char**) { return outer(argc) + outer(long(argc)); }
     EXPECT_TRUE(nested.plan) << nested.errors();
 }
 
+// clang numbers the addresses of variables (DW_OP_addrx, DWARF 5, 2.5.1.1).
+TEST_F(Programs, VariablesHaveAddresses) {
+    std::ofstream(path("counts.c"))
+        << "__attribute__((noinline)) int f(int n) {\n"
+           "    static int inside;\n" // has no symbol of this name, unlike a global variable
+           "    return inside += n;\n"
+           "}\n"
+           "int main(int argc, char **argv) { return f(argc); }\n";
+    for (const std::string compiler : {"gcc", "clang-19 -gdwarf-5", "clang-19 -gdwarf-4"}) {
+        shell(compiler + " -g -O2 -w counts.c -o counts");
+        const Planned planned("probe process(\"" + path("counts") +
+                              "\").statement(\"f@counts.c:3\") { println($inside) }");
+        EXPECT_TRUE(planned.plan) << compiler << planned.errors();
+    }
+}
+
 TEST_F(Programs, ClonesLackParametersAlsoWhereTheLinkerOptimizes) {
     std::ofstream(path("clone.c"))
         << "struct box { long a, b; };\n"

@@ -16,7 +16,10 @@
 #include <sys/mman.h>
 #include <vector>
 
-extern "C" long djs_read_user_string(char* out, u64 address, size_t size); // access/access.h
+extern "C" { // access/access.h
+long djs_read_user_string(char* out, u64 address, size_t size);
+bool djs_is_kernel(u64 address);
+}
 
 namespace {
 
@@ -172,6 +175,13 @@ TEST_F(Timers, TheNextIsTheEarliest) {
 }
 
 // Strings are read in pieces, none of which crosses the end of a page.
+TEST_F(Userspace, KnowsWhereTheKernelIs) {
+    load();
+    EXPECT_TRUE(djs_is_kernel(0xffff800000000000));
+    EXPECT_FALSE(djs_is_kernel(0xffff7fffffffffff));
+    EXPECT_FALSE(djs_is_kernel(reinterpret_cast<u64>(&script_)));
+}
+
 TEST_F(Userspace, StringsFillTheirRoom) {
     constexpr size_t page = 4096;
     void* const pages =
