@@ -154,8 +154,8 @@ static noinline DJS_HANDLER_CODE struct djs_ctx *enter_contended(const struct dj
 		return begin_locked(ctx, handler, site, irq_flags, handler->lock_count);
 	if (ctx->busy & DJS_BUSY_TIMED)
 		djs_overload_end(handler);
-	raw_local_irq_restore(irq_flags);
 	WRITE_ONCE(ctx->busy, 0);
+	raw_local_irq_restore(irq_flags);
 	if (held)
 		this_cpu_inc(djs_cpu.skipped_busy);
 	else
@@ -182,15 +182,19 @@ enter_irqs_off(const struct djs_handler *handler, const struct djs_site *site, s
 
 /* The entry path for handlers with locks. `ctx` is free, and preemption is disabled. Of the
  * processor's flags it keeps only whether interrupts were enabled, which follows from the path
- * taken. */
+ * taken. The context says that locks are held only while interrupts are disabled: a handler that
+ * interrupts this one would not wait for them (locks_held_here). */
 static noinline DJS_HANDLER_CODE struct djs_ctx *
 enter_locked(const struct djs_handler *handler, const struct djs_site *site, struct djs_ctx *ctx)
 {
-	WRITE_ONCE(ctx->busy, DJS_BUSY_LOCKED);
-	barrier(); /* from here on an interrupt of this level finds the context busy */
-	if (unlikely(raw_irqs_disabled()))
+	if (unlikely(raw_irqs_disabled())) {
+		WRITE_ONCE(ctx->busy, DJS_BUSY_LOCKED);
+		barrier(); /* from here on an NMI of this level finds the context busy */
 		return enter_irqs_off(handler, site, ctx);
+	}
 	raw_local_irq_disable();
+	WRITE_ONCE(ctx->busy, DJS_BUSY_LOCKED);
+	barrier();
 	if (unlikely(!djs_locks_take_quickly(handler)))
 		return enter_contended(handler, site, ctx, DJS_IRQS_ON);
 	return begin_locked(ctx, handler, site, DJS_IRQS_ON, 1);
@@ -363,6 +367,7 @@ static noinline DJS_HANDLER_CODE void leave_slow(struct djs_ctx *ctx)
 
 		djs_locks_release(ctx->handler);
 		ctx->locks_held = 0;
+		WRITE_ONCE(ctx->busy, (ctx->busy & ~DJS_BUSY_LOCKED) | DJS_BUSY_UNLOCKED);
 		raw_local_irq_restore(irq_flags);
 	}
 	if (ctx->error) {
