@@ -84,6 +84,19 @@ class Generate : public testing::Test {
         variant.accesses[value.get()] = std::move(access);
         return value;
     }
+    // Adds `n += …` to a probe: kernel memory. Returns how that is found, without any step.
+    Access& add_memory(Probe* p, const Global* n) {
+        auto& variant = plan_.variants[0];
+        auto sum = std::make_unique<Assignment>();
+        sum->op = ast::BinaryOp::Add;
+        sum->place = value_of(n);
+        sum->value = memory_at(variant, AddressSpace::Kernel);
+        sum->value_used = false;
+        Access& access = variant.accesses[sum->value.get()].value;
+        access.steps.clear();
+        p->body->statements.push_back(evaluate(std::move(sum)));
+        return access;
+    }
     static ExpressionPtr number(int64_t n) {
         auto value = std::make_unique<Number>();
         value->value = n;

@@ -407,16 +407,10 @@ TEST_F(Generate, KernelMemoryIsReadByTheHandlerItself) {
     Global* n = global("n", Type::Long, Storage::PerCpu);
     Probe* p = probe({});
     p->effects.can_fail = true;
-    auto sum = std::make_unique<Assignment>();
-    sum->op = ast::BinaryOp::Add;
-    sum->place = value_of(n);
-    sum->value = memory_at(plan_.variants[0], AddressSpace::Kernel);
-    sum->value_used = false;
-    Access& access = plan_.variants[0].accesses[sum->value.get()].value;
+    Access& access = add_memory(p, n);
     access.base = Access::Base::Register;
     access.reg = arch::argument_registers()[0];
     access.steps = {{AccessStep::Kind::Add, 8}, {AccessStep::Kind::Load, 0, nullptr, 4, true}};
-    p->body->statements.push_back(evaluate(std::move(sum)));
     p->body->statements.push_back(increment(n));
     const auto object = generate();
     ASSERT_TRUE(object) << render_all(diagnostics_);

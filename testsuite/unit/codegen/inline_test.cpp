@@ -51,14 +51,8 @@ TEST_F(Generate, ComputationsReadMemory) {
     Global* n = global("n", Type::Long, Storage::PerCpu);
     Probe* p = probe({});
     p->effects.can_fail = true;
-    auto sum = std::make_unique<Assignment>();
-    sum->op = ast::BinaryOp::Add;
-    sum->place = value_of(n);
-    sum->value = memory_at(plan_.variants[0], AddressSpace::Kernel);
-    sum->value_used = false;
-    Access& access = plan_.variants[0].accesses[sum->value.get()].value;
+    Access& access = add_memory(p, n);
     access.base = Access::Base::Computed;
-    access.steps.clear();
     using Kind = LocationOperation::Kind;
     LocationOperation reg, load, one, add;
     reg.kind = Kind::Register;
@@ -70,7 +64,6 @@ TEST_F(Generate, ComputationsReadMemory) {
     one.number = 1;
     add.kind = Kind::Add;
     access.operations = {reg, load, one, add};
-    p->body->statements.push_back(evaluate(std::move(sum)));
     const auto object = generate();
     ASSERT_TRUE(object) << render_all(diagnostics_);
     const auto code = listing(object->object, "djs_direct_0");
