@@ -134,7 +134,7 @@ void Connection::hang_up() {
 }
 
 std::string Connection::last_words() const {
-    const std::string last = without_controls(error_text_.empty() ? last_error_ : error_text_);
+    const std::string last = error_text_.empty() ? last_error_ : without_controls(error_text_);
     return last.empty() ? "" : ": " + last;
 }
 
