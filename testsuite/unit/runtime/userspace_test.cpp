@@ -174,7 +174,6 @@ TEST_F(Timers, TheNextIsTheEarliest) {
     } while (std::next_permutation(periods.begin(), periods.end()));
 }
 
-// Strings are read in pieces, none of which crosses the end of a page.
 TEST_F(Userspace, KnowsWhereTheKernelIs) {
     load();
     EXPECT_TRUE(djs_is_kernel(0xffff800000000000));
@@ -182,6 +181,7 @@ TEST_F(Userspace, KnowsWhereTheKernelIs) {
     EXPECT_FALSE(djs_is_kernel(reinterpret_cast<u64>(&script_)));
 }
 
+// Strings are read in pieces, none of which crosses the end of a page.
 TEST_F(Userspace, StringsFillTheirRoom) {
     constexpr size_t page = 4096;
     void* const pages =
