@@ -15,18 +15,27 @@
 
 static int kmemleak = -1;
 
-static void order(const char *word)
+/* Returns whether kmemleak obeyed. */
+static int order(const char *word)
 {
 	lseek(kmemleak, 0, SEEK_SET);
-	write(kmemleak, word, strlen(word));
+	return write(kmemleak, word, strlen(word)) == (ssize_t)strlen(word);
 }
 
 void leaks_forget(void)
 {
 	kmemleak = open("/sys/kernel/debug/kmemleak", O_RDWR | O_CLOEXEC);
+	if (kmemleak < 0)
+		return;
+	/* The kernel's own scans would only cost time. With kmemleak=off the file exists, and
+	 * refuses. */
+	if (!order("scan=off")) {
+		close(kmemleak);
+		kmemleak = -1;
+		return;
+	}
 	/* ignores what was reported already; the rest is not a module's */
-	if (kmemleak >= 0)
-		order("clear");
+	order("clear");
 }
 
 /* Returns whether code of a module took part: a symbol with [module], or an address without a
