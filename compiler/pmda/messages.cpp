@@ -3,14 +3,14 @@
 
 #include "diagnostics/plain_text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace djstap::pmda {
 
 std::string one_line(std::string_view text) {
-    std::string line;
-    for (const char c : text.substr(0, text.find_last_not_of('\n') + 1))
-        line += !is_control(c) ? c : controls_terminal(c) ? '?' : ' ';
+    std::string line = without_controls(text.substr(0, text.find_last_not_of('\n') + 1));
+    std::ranges::replace_if(line, is_control, ' ');
     return line;
 }
 

@@ -21,10 +21,9 @@ enum ProbeColumn : uint8_t { Number, State, Hits, Rate, Average, Least, Most, Su
 
 // Replaces control characters, which a terminal would obey.
 std::string printable(std::string_view text) {
-    std::string clean = utf8(text);
-    for (char& character : clean)
-        if (is_control(character))
-            character = character == '\t' ? ' ' : '?';
+    std::string clean = without_controls(utf8(text));
+    std::ranges::replace(clean, '\t', ' ');
+    std::ranges::replace(clean, '\n', '?');
     return clean;
 }
 

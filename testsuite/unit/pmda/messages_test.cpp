@@ -12,6 +12,7 @@ TEST(Messages, AreOneLineWithoutControlCharacters) {
     EXPECT_EQ(one_line("plain, \u00fcber, %s"), "plain, \u00fcber, %s");
     EXPECT_EQ(one_line("red \x1b[31m\x07\r\x7f"), "red ?[31m???");
     EXPECT_EQ(one_line(std::string_view("a\0b", 3)), "a?b");
+    EXPECT_EQ(one_line("red \u009b31m\ttab"), "red ?31m tab");
     EXPECT_EQ(one_line("first\n[Thu] pmdadjstap(1) Notice: forged\n\n"),
               "first [Thu] pmdadjstap(1) Notice: forged");
     EXPECT_EQ(one_line("\n"), "");

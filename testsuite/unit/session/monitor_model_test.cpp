@@ -199,7 +199,7 @@ TEST_F(Monitor, FrozenTablesStay) {
 TEST_F(Monitor, ShowsWhatTheScriptPrintsWithoutControlCharacters) {
     snapshot(5, 7);
     model_.take_text("one\ntwo \033[2J");
-    model_.take_text("\nthree");
+    model_.take_text("\nth\u009bree\t!");
     EXPECT_EQ(screen(60, 9), " [probes (2)]  globals (1)   a (2)\n"
                              " #  on  hits> hits/s  average  min  max  cycles  probe\n"
                              "> 1 on      7       0        2    1    3      14 second\n"
@@ -207,8 +207,8 @@ TEST_F(Monitor, ShowsWhatTheScriptPrintsWithoutControlCharacters) {
                              " printed\n"
                              " one\n"
                              " two ?[2J\n"
-                             " three\n");
-    EXPECT_EQ(model_.last_text(), "one\ntwo \033[2J\nthree");
+                             " th?ree !\n");
+    EXPECT_EQ(model_.last_text(), "one\ntwo \033[2J\nth\u009bree\t!");
     snapshot(6, 7);
     EXPECT_EQ(model_.last_text(), "");
 }
