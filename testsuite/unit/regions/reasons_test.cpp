@@ -202,3 +202,11 @@ TEST(Reasons, RestartableSequence) {
     EXPECT_EQ(reason_of("f", 2, "p + 9"), "restartable-sequence");
     EXPECT_EQ(reason_of("f", 2, "p + 10"), "");
 }
+
+// Marked one after the other, these would take minutes.
+TEST(Reasons, ManyRestartableSequencesOfAllTheCode) {
+    EXPECT_EQ(reason_at_p(function("xor %eax, %eax", "ret\n.skip 1000000, 0xcc") +
+                          ".section __rseq_cs, \"a\"\n.balign 32\n"
+                          ".rept 100000\n.long 0, 0\n.quad p, -1, g\n.endr\n"),
+              "restartable-sequence");
+}
