@@ -452,6 +452,18 @@ TEST(Unwind, StepsThatCannotBeTrusted) {
     }
 }
 
+// Offsets into the frames are of 31 bits, with some room behind them.
+TEST(Unwind, FramesAreNotLargerThanOffsetsReach) {
+    constexpr u32 most = 0x3ffffff0;
+    djs_unwind_image image{};
+    image.frames_at = 0x1000;
+    EXPECT_EQ(djs_unwind_size(&image, 0x1000 + u64{most}, most), DJS_UNWIND_OK);
+    EXPECT_EQ(image.frames_bytes, 2 * most + 4);
+    EXPECT_EQ(djs_unwind_size(&image, 0x1001 + u64{most}, 0), DJS_UNWIND_DAMAGED);
+    EXPECT_EQ(djs_unwind_size(&image, 0x1000, most + 1), DJS_UNWIND_DAMAGED);
+    EXPECT_EQ(djs_unwind_size(&image, 0x1000, 0xffffffff), DJS_UNWIND_DAMAGED);
+}
+
 // A file may be made to keep a handler busy.
 TEST(Unwind, WorkIsBounded) {
     // Within an address, each is an instruction that changes nothing.
