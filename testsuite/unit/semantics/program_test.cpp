@@ -129,6 +129,20 @@ TEST(SemanticsStacks, CodeInCHasText) {
     EXPECT_EQ(analysis.global("a").keys[0], program::Type::String);
 }
 
+TEST(SemanticsChanges, CodeInCThatWritesToAnArrayIsNotCalledInItsLoop) {
+    SemanticsOptions options;
+    options.guru = true;
+    const auto errors = [&](const std::string& pragma) {
+        return Analysis("global a function f() %{ /* pragma:" + pragma +
+                            ":a */ %} probe begin { a[1] = 2; foreach (k in a) f() }",
+                        options)
+            .errors();
+    };
+    EXPECT_EQ(errors("read"), "");
+    EXPECT_NE(errors("write").find("'a' is modified while a foreach iterates over it"),
+              std::string::npos);
+}
+
 TEST(SemanticsTypes, ValueOfAFunctionThatReturnsNothingIsZeroWhereANumberIsNeeded) {
     EXPECT_EQ(body("function f() { exit() } probe begin { printf(\"%d\", f() + 1) }"),
               "printf(\"%d\", (f() + 1))");
