@@ -133,6 +133,7 @@ TEST(MadeFunctions, HaveTheirPlaceAndSize) {
     EXPECT_EQ(kernel().info->type_name(plain.parameters[0].type), "int");
     EXPECT_EQ(kernel().info->type_name(plain.parameters[1].type), "long int");
     EXPECT_TRUE(plain.parameters[0].is_parameter);
+    EXPECT_EQ(plain.parameters[0].location.why, ""); // the empty string of the index
 }
 
 TEST(MadeFunctions, AreListedByName) {
