@@ -161,6 +161,31 @@ TEST_F(Programs, VariablesHaveAddresses) {
     }
 }
 
+// Each file has a variable of that name.
+TEST_F(Programs, VariablesAreThoseOfTheProbedFile) {
+    for (const std::string file : {"one", "two"})
+        std::ofstream(path(file + ".c")) << "static int own = 1;\n"
+                                            "__attribute__((noinline)) int in_"
+                                         << file << "(int n) {\n    return own += n;\n}\n";
+    std::ofstream(path("main.c")) << "int in_one(int n), in_two(int n);\n"
+                                     "int main(int argc, char **argv) {\n"
+                                     "    return in_one(argc) + in_two(argc);\n}\n";
+    shell("gcc -g -O1 -w one.c two.c main.c -o both");
+    const auto place_in = [&](const std::string& point) {
+        const Planned planned("probe process(\"" + path("both") + "\")." + point +
+                              " { println($own) }");
+        EXPECT_TRUE(planned.plan) << planned.errors();
+        if (!planned.plan || planned.plan->variants.at(0).accesses.size() != 1)
+            return uint64_t{0};
+        return planned.plan->variants[0].accesses.begin()->second.value.constant;
+    };
+    const uint64_t one = place_in("function(\"in_one\")"), two = place_in("function(\"in_two\")");
+    EXPECT_NE(one, 0);
+    EXPECT_NE(one, two);
+    EXPECT_EQ(place_in("statement(\"in_one@one.c:3\")"), one);
+    EXPECT_EQ(place_in("statement(\"in_two@two.c:3\")"), two);
+}
+
 TEST_F(Programs, ClonesLackParametersAlsoWhereTheLinkerOptimizes) {
     std::ofstream(path("clone.c"))
         << "struct box { long a, b; };\n"
