@@ -140,6 +140,11 @@ TEST(Expressions, PrintFamily) {
           "print_char(65)", "printdln(\"|\", a, b)", "sprint(a)", "sprintln(a)",
           "sprintf(\"%s\", b)", "sprintd(\",\", a, b)", "sprintdln(\",\", a, b)"})
         same_expression(text);
+    // Only a histogram has to be alone, none of the other operators.
+    for (const char* op :
+         {"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "<", "&&", "||"})
+        same_expression("print(a " + std::string(op) + " b, c)");
+    same_expression("print(@count(a), @avg(b))");
     EXPECT_EQ(canonical_expression("printer(a)"), "printer(a)");
     EXPECT_EQ(canonical_expression("printlnd(a)"), "printlnd(a)");
 }
