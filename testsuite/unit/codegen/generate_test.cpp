@@ -246,6 +246,59 @@ TEST_F(Generate, DivisionByANumberNeedsNoContext) {
     EXPECT_EQ(code[0], "addq");
 }
 
+// `for (x = 27; x - 1; ) x = x & 1 ? x * 3 : x >> 1`: the next iteration would wait for both values
+// of a conditional move, but not for a branch, which the processor predicts.
+TEST_F(Generate, AChoiceForTheNextIterationIsABranch) {
+    const auto local = [] {
+        auto value = std::make_unique<LocalValue>();
+        value->type = Type::Long;
+        return value;
+    };
+    const auto calculate = [&](ast::BinaryOp op, int64_t by) {
+        auto made = std::make_unique<Arithmetic>();
+        made->op = op;
+        made->type = Type::Long;
+        made->left = local();
+        made->right = number(by);
+        return made;
+    };
+    const auto assign = [&](ExpressionPtr place, ExpressionPtr value) {
+        auto made = std::make_unique<Assignment>();
+        made->type = Type::Long;
+        made->place = std::move(place);
+        made->value = std::move(value);
+        made->value_used = false;
+        return made;
+    };
+    auto choice = std::make_unique<Conditional>();
+    choice->type = Type::Long;
+    choice->condition = calculate(ast::BinaryOp::And, 1);
+    choice->then_value = calculate(ast::BinaryOp::Multiply, 3);
+    choice->else_value = calculate(ast::BinaryOp::ShiftRight, 1);
+    auto loop = std::make_unique<Loop>();
+    loop->init = assign(local(), number(27));
+    loop->condition = calculate(ast::BinaryOp::Subtract, 1);
+    loop->body = evaluate(assign(local(), std::move(choice)));
+    Global* n = global("n", Type::Long, Storage::PerCpu);
+    std::vector<StatementPtr> body;
+    body.push_back(std::move(loop));
+    auto sum = assign(value_of(n), local());
+    sum->op = ast::BinaryOp::Add;
+    body.push_back(evaluate(std::move(sum)));
+    Probe* probe_of = probe(std::move(body));
+    probe_of->locals.push_back({"x", Type::Long, {}});
+    probe_of->effects.writes = {n};
+    probe_of->effects.loops = true;
+    probe_of->effects.can_fail = true;
+    auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    std::string instructions;
+    for (const std::string& each : listing(object->object, "djs_direct_0"))
+        instructions += each + "\n";
+    EXPECT_NE(instructions.find("$0x1b"), std::string::npos) << instructions; // 27
+    EXPECT_EQ(instructions.find("cmov"), std::string::npos) << instructions;
+}
+
 // `.return { n++ }`: checks the remaining stack, counts the call in, continues in the function,
 // counts the hit, counts the call out, and returns past the direct call. No register is saved.
 TEST_F(Generate, ReturnHandlerGoesOnInTheFunction) {
