@@ -84,6 +84,23 @@ std::optional<OperatorName> operator_at(std::string_view text, size_t begin) {
     return may_end(text.substr(end)) ? std::optional(OperatorName{begin, end, true}) : std::nullopt;
 }
 
+// Leaves one way to write an integer type ("long int" is "long", "unsigned" is "unsigned int";
+// C++20, 9.2.9.3, table 14).
+void name_integer(std::vector<std::string>& words) {
+    const auto has = [&](std::string_view word) {
+        return std::ranges::find(words, word) != words.end();
+    };
+    const bool is_sized = has("long") || has("short");
+    if (!is_sized && !has("unsigned") && !has("signed"))
+        return;
+    std::erase(words, "int");
+    if (has("char"))
+        return;
+    std::erase(words, "signed");
+    if (!is_sized)
+        words.emplace_back("int");
+}
+
 // The words of a type in a fixed order, without spaces that mean nothing.
 std::string plain_type(std::string_view type) {
     std::vector<std::string> words;
@@ -104,6 +121,7 @@ std::string plain_type(std::string_view type) {
             type.remove_prefix(end);
         }
     }
+    name_integer(words);
     std::sort(words.begin(), words.end());
     std::string text;
     for (const std::string& word : words)

@@ -61,6 +61,15 @@ TEST(Operators, OfConversionsAreSpelledInSeveralWays) {
     EXPECT_TRUE(means_conversion("operator const char*", "shop::order::operator char const*"));
     EXPECT_TRUE(
         means_conversion("order::operator unsigned long", "shop::order::operator long unsigned"));
+    EXPECT_TRUE(means_conversion("operator long", "order::operator long int"));
+    EXPECT_TRUE(means_conversion("operator signed long long int", "operator long long"));
+    EXPECT_TRUE(means_conversion("operator unsigned", "operator unsigned int"));
+    EXPECT_TRUE(means_conversion("operator signed", "operator int"));
+    EXPECT_TRUE(means_conversion("operator short*", "operator short int*"));
+    EXPECT_FALSE(means_conversion("operator long", "operator long long int"));
+    EXPECT_FALSE(means_conversion("operator unsigned", "operator int"));
+    EXPECT_FALSE(means_conversion("operator char", "operator signed char"));
+    EXPECT_FALSE(means_conversion("operator long", "operator long double"));
     EXPECT_TRUE(means_conversion("::shop::operator int", "shop::operator int"));
     EXPECT_FALSE(means_conversion("::operator int", "shop::operator int"));
     EXPECT_FALSE(means_conversion("store::operator int", "shop::operator int"));

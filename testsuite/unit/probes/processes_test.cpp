@@ -9,7 +9,10 @@ const std::string qualified_source = R"c(#include <stdlib.h>
 namespace shop {
 __attribute__((noinline)) int thrower(int n) { return n * 2 + rand(); }
 template <class T> __attribute__((noinline)) T twice(T n) { return n + n; }
-struct order { int id; int total(int n) const; };
+struct order {
+    int id; int total(int n) const;
+    __attribute__((always_inline)) operator long() const { return id + rand(); }
+};
 __attribute__((noinline)) int order::total(int n) const { return id + n + rand(); }
 namespace deep { static inline __attribute__((always_inline)) int inner(int n) { return n + rand(); } }
 namespace { __attribute__((noinline)) int hidden(int n) { return n + rand(); } }
@@ -24,7 +27,7 @@ namespace store { __attribute__((noinline)) int thrower(int n) { return n * 7 + 
 __attribute__((noinline)) int thrower(int n) { return n + rand(); }
 int main(int argc, char**) {
     shop::order o{argc};
-    return shop::thrower(argc) + shop::twice(argc) + o.total(3) + shop::use(argc) + store::thrower(4) + thrower(5)
+    return shop::thrower(argc) + shop::twice(argc) + o.total(3) + long(o) + shop::use(argc) + store::thrower(4) + thrower(5)
         + shop::stamp(1) + shop::plain::stamp(2) + shop::seal(argc);
 }
 )c";
@@ -73,6 +76,10 @@ TEST_F(Programs, FunctionsInNamespacesHaveQualifiedNames) {
                 << compiler;
             EXPECT_NE(points_of(prefix + ".function(\"shop::seal\")").find(".inline uprobe"),
                       std::string::npos)
+                << compiler;
+            EXPECT_NE(
+                points_of(prefix + ".function(\"order::operator long\")").find(".inline uprobe"),
+                std::string::npos)
                 << compiler;
             EXPECT_NE(points_of(prefix + ".statement(\"shop::thrower@program.cpp:3\")")
                           .find(".statement(\"thrower@"),
