@@ -53,9 +53,9 @@ class Agent(own_pmcd.Pcp):
         if not os.path.isdir(self.scripts):
             os.mkdir(self.scripts, 0o755)
         self.called = os.path.join(where, "called")
-        # Scripts run in user space here.
-        program = djstap or write(os.path.join(where, "djstap"), '#!/bin/sh\nfor each; do printf "%s|" "$each"; done >>' + self.called + "\n"
-                                  f'echo >>{self.called}\nexec {options.djstap} --runtime=user "$@"\n', 0o755)
+        # Scripts run in user space here, some of them at the same time: a line is written at once.
+        program = djstap or write(os.path.join(where, "djstap"), '#!/bin/sh\nline=\nfor each; do line=$line$each"|"; done\n'
+                                  f'printf "%s\\n" "$line" >>{self.called}\nexec {options.djstap} --runtime=user "$@"\n', 0o755)
         self.permissions = permissions
         super().__init__(where, options.agent, "--scripts", self.scripts, "--djstap", program, "--allow", permissions, *more)
 
