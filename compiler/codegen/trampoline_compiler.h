@@ -79,7 +79,8 @@ class TrampolineCompiler {
 
     // Scripts with many handlers are compiled in half the time if a trampoline calls the form for
     // other mechanisms instead of containing the handler's code once more. That form does not know
-    // what a return handler keeps from the entry, nor the caller's frame.
+    // what a return handler keeps from the entry, nor the caller's frame; and after a return, it
+    // has no registers by which it could compare the callers once more.
     bool calls_body(const Variant& variant) const;
 
     void call_body(uint32_t number, llvm::Value* ctx);

@@ -58,7 +58,8 @@ void TrampolineCompiler::run_with_context(uint32_t number) {
 bool TrampolineCompiler::calls_body(const Variant& variant) const {
     return script_.makes_code_once && !takes_stacks(script_) &&
            arch::saved_register_count() <= DJS_REGISTERS_ROOM &&
-           (variant.kind != HandlerKind::Return || variant.probe->entry_values.empty());
+           (variant.kind != HandlerKind::Return ||
+            (variant.probe->entry_values.empty() && variant.callers.frames.empty()));
 }
 
 void TrampolineCompiler::call_body(uint32_t number, llvm::Value* ctx) {
