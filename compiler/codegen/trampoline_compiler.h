@@ -53,6 +53,7 @@ class TrampolineCompiler {
     void check_saved(uint32_t number, llvm::BasicBlock* missing);
 
     llvm::AllocaInst* entry_alloca(llvm::Type* type);
+    llvm::Value* load_result();
     HitContext hit_of(uint32_t number);
     llvm::Value* value_of(PtReg reg);
 
@@ -122,6 +123,8 @@ class TrampolineCompiler {
     llvm::IRBuilder<> builder_;
     llvm::Function* function_ = nullptr;
     llvm::Value* return_value_ = nullptr; // after the function has returned
+    // What the return handlers have made of it so far; null: none of them assigns to $return.
+    llvm::AllocaInst* changed_result_ = nullptr;
     // In a part: the probed function's stack pointer, the return address of the direct call, and
     // the frame pointer at entry.
     llvm::Value *part_stack_ = nullptr, *part_address_ = nullptr, *part_frame_ = nullptr;

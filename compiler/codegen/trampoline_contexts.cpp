@@ -89,24 +89,16 @@ void TrampolineCompiler::with_context(uint32_t number,
     auto *run = block("run"), *after = block("after");
     llvm::Value* ctx = builder_.CreateCall(
         script_.runtime("djs_enter"), {script_.handler_address(number), site_of(number)}, "ctx");
-    llvm::BasicBlock* before = builder_.GetInsertBlock();
     builder_.CreateCondBr(builder_.CreateIsNotNull(ctx), run, after);
     builder_.SetInsertPoint(run);
     run_it(ctx);
-    llvm::Value* changed =
-        return_value_ && sets_return_value(script_.plan.variants[number])
-            ? builder_.CreateLoad(script_.types.i64, return_value_address(ctx), "changed")
-            : nullptr;
+    if (return_value_ && sets_return_value(script_.plan.variants[number]))
+        builder_.CreateStore(
+            builder_.CreateLoad(script_.types.i64, return_value_address(ctx), "changed"),
+            changed_result_);
     builder_.CreateCall(script_.runtime("djs_leave"), {ctx});
-    llvm::BasicBlock* done = builder_.GetInsertBlock();
     builder_.CreateBr(after);
     builder_.SetInsertPoint(after);
-    if (changed) {
-        llvm::PHINode* result = builder_.CreatePHI(script_.types.i64, 2, "result");
-        result->addIncoming(return_value_, before);
-        result->addIncoming(changed, done);
-        return_value_ = result;
-    }
 }
 
 std::vector<llvm::AllocaInst*> TrampolineCompiler::emit_with(uint32_t number, llvm::Value* ctx,

@@ -49,8 +49,15 @@ CompiledTrampoline TrampolineCompiler::compile() {
     Continuation continuation(script_, builder_, function_, index_);
     FunctionResult results = continuation.call();
     return_value_ = results.low;
+    if (std::any_of(variants_.begin(), variants_.end(), [this](uint32_t number) {
+            return sets_return_value(script_.plan.variants[number]);
+        })) {
+        changed_result_ = entry_alloca(script_.types.i64);
+        builder_.CreateStore(return_value_, changed_result_);
+    }
     run_handlers(HandlerKind::Return);
-    results.low = return_value_; // a handler may have changed it
+    if (changed_result_)
+        results.low = load_result();
     continuation.leave(results);
     return {function_,         continuation.dispatch(), continuation.aim(),
             std::move(calls_), std::move(parts_),       by_address_};
@@ -66,6 +73,8 @@ void TrampolineCompiler::run_handlers(HandlerKind kind) {
         return !script_.plan.variants[variants[of]].callers.frames.empty();
     };
     for (size_t i = 0; i < variants.size();) {
+        if (changed_result_)
+            return_value_ = load_result();
         auto* others = has_callers(i) ? block("others") : nullptr;
         check_callers(script_, builder_, script_.plan.variants[variants[i]],
                       {[this](PtReg reg) { return value_of(reg); }}, others);
@@ -203,6 +212,10 @@ void TrampolineCompiler::check_saved(uint32_t number, llvm::BasicBlock* missing)
     llvm::Value* valid = builder_.CreateLoad(script_.types.i64, valid_word(number));
     builder_.CreateCondBr(builder_.CreateIsNotNull(valid), there, missing);
     builder_.SetInsertPoint(there);
+}
+
+llvm::Value* TrampolineCompiler::load_result() {
+    return builder_.CreateLoad(script_.types.i64, changed_result_, "result");
 }
 
 llvm::AllocaInst* TrampolineCompiler::entry_alloca(llvm::Type* type) {

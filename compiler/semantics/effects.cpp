@@ -206,11 +206,13 @@ class Collector {
         return reg && arch::is_seen_by_direct_call(*reg);
     }
 
-    // Such a variable may be in a register.
+    // Such a variable may be in a register. The result of a function is one, too, but every
+    // mechanism for returns passes on what the handler makes of it.
     static bool is_whole_variable(const Expression& place) {
         return place.kind == ExpressionKind::TargetValue &&
                as<TargetValue>(place).base == TargetValue::Base::Variable &&
-               as<TargetValue>(place).components.empty();
+               as<TargetValue>(place).components.empty() &&
+               as<TargetValue>(place).name != "$return";
     }
 
     static bool divides(ast::BinaryOp op) {
