@@ -158,7 +158,8 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
                                             const CodegenOptions& options, Diagnostics& diagnostics,
                                             WithContext& others) {
     size_t errors = diagnostics.error_count();
-    const bool has_many = plan.variants.size() > many_handlers;
+    const bool has_many =
+        plan.variants.size() > many_handlers || options.forms == HandlerForms::Called;
     const bool makes_code_once = has_many && longest_trampoline(plan) <= few_handlers;
     int optimization = has_many ? std::min(options.optimization, 1) : options.optimization;
     llvm::LLVMContext context;
@@ -256,6 +257,12 @@ std::optional<CompiledObject> generate(const program::Program& program, const Pr
                                        const CodegenKernel& kernel, const CodegenOptions& options,
                                        Diagnostics& diagnostics) {
     WithContext others;
+    for (uint32_t i = 0; i < plan.variants.size() && !kernel.user_space; i++) {
+        if (options.forms == HandlerForms::Context)
+            others.lengthy.insert(i);
+        else if (options.forms == HandlerForms::Separate)
+            others.heavy.insert(i);
+    }
     for (;;) {
         const size_t errors = diagnostics.error_count(), known = others.count();
         auto object = generate_once(program, plan, kernel, options, diagnostics, others);

@@ -80,6 +80,15 @@ struct CodegenKernel {
     std::function<std::optional<std::pair<std::string, int64_t>>(std::string_view)> offset;
 };
 
+// Code generation treats scripts with many handlers and handlers with much code or stack in ways of
+// their own. For tests: which of these it uses for every script and handler.
+enum class HandlerForms : uint8_t {
+    Chosen,   // by number and size
+    Called,   // as with many handlers: the code is made once, and trampolines call it
+    Context,  // as if they were too long to do without a context
+    Separate, // as if they used much stack: with a context, and in functions of their own
+};
+
 struct CodegenOptions {
     Limits limits;
     // The longest record that a session of the script can keep, and what limits it.
@@ -94,6 +103,7 @@ struct CodegenOptions {
     bool sanitize = false;
     bool lines = false;        // readers show lines of the source code of programs
     uint32_t event_fields = 0; // DJS_EVENT_* (record.h): what records contain before the arguments
+    HandlerForms forms = HandlerForms::Chosen;
     // For tests: inserts an error into the code before it is optimized.
     std::function<void(llvm::Module&)> plant;
 };

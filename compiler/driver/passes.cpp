@@ -4,6 +4,7 @@
 
 #include "cache/cache.h"
 #include "diagnostics/suggest.h"
+#include "driver/developer_switches.h"
 #include "driver/fallback.h"
 #include "driver/kit.h"
 #include "driver/machine.h"
@@ -403,14 +404,8 @@ std::optional<GeneratedScript> generate(Invocation& invocation, ResolvedScript r
     options.plant = invocation.options.plant;
     options.event_fields = invocation.options.event_fields;
     options.lines = invocation.options.lines;
-    // For developers: the kernel's sanitizer checks the handlers, too.
-    const char* sanitize = getenv("DJSTAP_SANITIZE");
-    options.sanitize =
-        sanitize && std::string_view(sanitize) == "1" && !invocation.options.user_space;
-    if (options.sanitize && kernel->sanitizer == Sanitizer::None) {
-        invocation.fail(DiagnosticKind::KernelUnusable,
-                        Failure{"the kernel " + kernel->release + " has no sanitizer",
-                                "DJSTAP_SANITIZE requires CONFIG_KASAN_GENERIC or CONFIG_KCSAN"});
+    if (auto failure = apply_switches(options, *kernel)) {
+        invocation.fail(DiagnosticKind::KernelUnusable, *failure);
         return std::nullopt;
     }
     // A module of -p4 may be loaded with larger buffers.

@@ -21,6 +21,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
                             on newer ones, and what runs on a series on its kernel with PREEMPT_RT
     not-on-sanitized: why   it does not hold there: it is skipped, and the reason printed
     not-on-races: why       the same
+    not-in-forms: why       the same, with --handler-forms
     not-on-rt: why          the same, on the kernels with PREEMPT_RT
     not-on-newer: why       the same, on the kernels that are newer than those above
     nightly-on: 6.1         the kernels where only scripts/test --nightly runs it, because it takes long
@@ -36,6 +37,8 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     run.py --djstap build/release/bin/djstap --kernel 6.1 CASE…
     run.py --kernel-arguments preempt=full …    adds to the kernel's command line
     run.py --seed 7 …       $SEED is 7 (default: 1)
+    run.py --handler-forms called …    the handlers are compiled as those of large scripts are (HandlerForms in
+                            compiler/codegen/codegen.h)
     run.py --parallel …     guests have four processors, each a thread of its own
     run.py --kernel sanitized CASE…        one of the debug kernels; races runs the `parallel` cases on four processors
     run.py --kernel 6.1-rt CASE…   any other kernel that djstap finds by this name: scripts/kernels 6.1-rt fetches it
@@ -70,7 +73,7 @@ import matching  # noqa: E402
 
 KERNELS = ["6.1", "6.12"]
 DEBUG_KERNELS = ["sanitized", "races"]
-FIELDS = {"not-on-sanitized", "not-on-races", "not-on-rt", "not-on-newer",
+FIELDS = {"not-on-sanitized", "not-on-races", "not-on-rt", "not-on-newer", "not-in-forms",
           "title", "description", "keywords", "script", "file", "prepare", "options", "command", "run", "status",
           "output", "errors", "kernels", "failing", "ends", "nightly-on", "preemptible", "parallel", "seeds"}
 OTHER_RUNS = ("preemptible", "parallel", "seeds")
@@ -370,6 +373,8 @@ def note(text):
 def run_case(path, djstap, kernel, kernel_arguments, parallel):
     try:
         reason = reason_to_skip(read_case(path), kernel)
+        if not reason and "DJSTAP_HANDLER_FORMS" in os.environ:
+            reason = read_case(path).get("not-in-forms")
         if not reason and kernel not in KERNELS + DEBUG_KERNELS and not kernel_folder_in(os.environ, kernel):
             reason = f"there is no kernel {kernel}: scripts/kernels {kernel} fetches it"
         if reason:
@@ -398,6 +403,7 @@ def main():
     parser.add_argument("--kernel-arguments", default="", help="added to each kernel's command line: preempt=full")
     parser.add_argument("--parallel", action="store_true", help="four processors that run at the same time")
     parser.add_argument("--seed", type=int, default=1, help="of the load's pauses")
+    parser.add_argument("--handler-forms", choices=("called", "context", "separate"), help="in place of those that fit their number and size")
     parser.add_argument("--without-symbols", action="store_true", help="with the kernels of the folder newest-kernel")
     parser.add_argument("--list", action="store_true", help="only print each case's kernels")
     parser.add_argument("cases", nargs="+")
@@ -414,6 +420,8 @@ def main():
     if options.without_symbols:
         os.environ["DJSTAP_KERNELS"] = beside_kernels("newest-kernel")
     os.environ["SEED"] = str(options.seed)
+    if options.handler_forms:
+        os.environ["DJSTAP_HANDLER_FORMS"] = options.handler_forms
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda ended_by, _: sys.exit(128 + ended_by))
     results = [run_case(path, options.djstap, kernel, options.kernel_arguments, options.parallel)
