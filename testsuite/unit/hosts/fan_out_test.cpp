@@ -245,6 +245,74 @@ TEST_F(FanOutTest, TellsWhatDjrunSaysWhenItFails) {
     EXPECT_TRUE(hosts_.leftovers().empty());
 }
 
+// Lines are told one by one, without what controls a terminal, and no longer than a message is.
+TEST_F(FanOutTest, TellsTheLinesOfErrors) {
+    record("web1");
+    hosts_.write("web1.djrun", "printf 'one\\r\\n\\n\\033[31mtwo\\n%0600d\\n' 1 >&2; exit 0\n");
+    open("web1");
+    load();
+    fan_out_->wait_for(Stage::Ended);
+    EXPECT_EQ(errors_, "one\n?[31mtwo\n" + std::string(500, '0') + "\n");
+}
+
+TEST_F(FanOutTest, NamesAnErrorWhoseLineDidNotEnd) {
+    record("web1");
+    hosts_.write("web1.djrun", "printf 'first\\nlast' >&2; exit 3\n");
+    open("web1");
+    load();
+    fan_out_->wait_for(Stage::Ended);
+    EXPECT_EQ(failure(0), "djrun ended with exit status 3: last");
+}
+
+// The clocks of hosts, as their date(1) shows them.
+class ClocksOfHosts : public FanOutTest {
+  protected:
+    void date(const std::string& host, const std::string& commands) {
+        hosts_.write(host + ".date", "#!/bin/sh\n" + commands + "\n");
+        hosts_.write(host + ".login", "mkdir -p $PLAYED/$host.tools; "
+                                      "cp $PLAYED/$host.date $PLAYED/$host.tools/date; "
+                                      "chmod 700 $PLAYED/$host.tools/date; "
+                                      "PATH=$PLAYED/$host.tools:$PATH\n");
+    }
+};
+
+TEST_F(ClocksOfHosts, AreComparedWithThisOne) {
+    date("web1", "echo $(($(command -p date +%s%N) + 3600000000000))");
+    date("web2", "echo $(($(command -p date +%s%N) - 3600000000000))");
+    open("web[1-2]");
+    fan_out_->call();
+    for (const auto& [host, expected] :
+         {std::pair{0, 3'600'000'000'000}, {1, -3'600'000'000'000}}) {
+        const ClockOffset clock = fan_out_->host(host).clock();
+        EXPECT_LE(std::abs(clock.ns - expected), clock.error_ns) << failure(host);
+        EXPECT_GT(clock.error_ns, 0);
+    }
+}
+
+TEST_F(ClocksOfHosts, MayShowOnlySeconds) {
+    date("web1", "echo $(command -p date +%s)%N");
+    date("web2", "echo $(command -p date +%s)N");
+    open("web[1-2]");
+    fan_out_->call();
+    for (const size_t host : {0, 1}) {
+        const ClockOffset clock = fan_out_->host(host).clock();
+        EXPECT_EQ(fan_out_->host(host).stage(), Stage::Known) << failure(host);
+        EXPECT_LE(std::abs(clock.ns), clock.error_ns);
+        EXPECT_GT(clock.error_ns, 500'000'000); // half a second, and the half of the way
+    }
+}
+
+TEST_F(ClocksOfHosts, ShowATime) {
+    date("web1", "echo 0");
+    date("web2", "echo today");
+    date("web3", "echo -1");
+    open("web[1-3]");
+    fan_out_->call();
+    EXPECT_EQ(failure(0), "it does not tell the time: date +%s%N printed 0");
+    EXPECT_EQ(failure(1), "it does not tell the time: date +%s%N printed today");
+    EXPECT_EQ(failure(2), "it does not tell the time: date +%s%N printed -1");
+}
+
 // However the controller ends, hosts clean up by themselves.
 TEST_F(FanOutTest, HostsCleanUpWhenTheControllerIsGone) {
     record("web1");

@@ -31,6 +31,8 @@ TEST(NodeSet, KeepsTheWidthOfPaddedNumbers) {
     EXPECT_EQ(names_of("n[08-11]"), "n08 n09 n10 n11");
     EXPECT_EQ(names_of("n[001,2]"), "n001 n2");
     EXPECT_EQ(names_of("n[0-1]"), "n0 n1");
+    EXPECT_EQ(names_of("n[00]"), "n00");
+    EXPECT_EQ(names_of("n[098-100]"), "n098 n099 n100");
 }
 
 TEST(NodeSet, NamesEachHostOnce) {
@@ -90,6 +92,42 @@ TEST(NodeSet, HasABoundedNumberOfHosts) {
     EXPECT_EQ(names_of("n[0-999999999]"), too_many);
     EXPECT_EQ(names_of("a[1-1000]b[1-1000]c[1-1000]d[1-1000]"), too_many);
     EXPECT_EQ(names_of("a[1-6000],b[1-6000]"), too_many);
+}
+
+// The last that is taken, and the first that is not.
+TEST(NodeSet, TakesWhatReachesItsLimits) {
+    const std::string longest(255, 'a');
+    EXPECT_EQ(names_of(longest), longest);
+    EXPECT_NE(names_of(longest + "a").find("more than 255 characters"), std::string::npos);
+    EXPECT_EQ(names_of("n[999999999]"), "n999999999");
+    EXPECT_EQ(parse_node_set("a[1-5000],b[1-5000]")->size(), 10'000u);
+    EXPECT_EQ(parse_node_set("a[1-100]b[1-100]")->size(), 10'000u);
+    EXPECT_EQ(names_of("a[1-100]b[0-100]"), "error: the set has more than 10000 hosts");
+    EXPECT_EQ((*parse_node_set("web1:1"))[0].port, 1);
+    EXPECT_EQ((*parse_node_set("web1:65535"))[0].port, 65535);
+    for (const std::string port : {"-1", "65536", ""})
+        EXPECT_EQ(names_of("web1:" + port),
+                  "error: web1:" + port + ": the port is not a number from 1 to 65535");
+}
+
+TEST(NodeSet, TakesTheCharactersOfNames) {
+    EXPECT_EQ(names_of("a_b.c-d%e"), "a_b.c-d%e");
+    for (const char* bad : {"a/b", "a$b", "a`b", "a\"b", "a~b", "a*b", "a\tb",
+                            "a\x80"
+                            "b"})
+        EXPECT_EQ(names_of(bad), "error: invalid character in the name of a host at character 2");
+    for (const std::string name : {"&", "^"})
+        EXPECT_EQ(names_of("a" + name + "b"),
+                  "error: unexpected operator '" + name + "' at character 2");
+}
+
+// A colon with another one belongs to an address of IPv6, wherever they are.
+TEST(NodeSet, FindsTheColonOfAPort) {
+    EXPECT_EQ((*parse_node_set("::"))[0].target, "::");
+    EXPECT_FALSE((*parse_node_set("a:22:b"))[0].port);
+    EXPECT_EQ((*parse_node_set("a:b@c:22"))[0].target, "a:b@c");
+    EXPECT_EQ((*parse_node_set("a:b@c:22"))[0].name, "c:22");
+    EXPECT_EQ(names_of("root@:22"), "error: root@:22: the name of the host is missing");
 }
 
 TEST(NodeSet, ExplainsWhatItDoesNotTake) {
