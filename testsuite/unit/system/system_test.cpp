@@ -14,6 +14,7 @@
 #include <map>
 #include <poll.h>
 #include <set>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -125,6 +126,26 @@ TEST_F(Files, AFullDiskIsSaidAndHinted) {
     EXPECT_TRUE(fs::exists("/dev/full"));
 }
 
+// What can be written in part only is not left there.
+TEST_F(Files, APartOfAFileIsRemoved) {
+    const std::string path = folder.file("part");
+    auto child = Process::fork([&] {
+        signal(SIGXFSZ, SIG_IGN);
+        const rlimit limit{1000, 1000};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        const std::string much(2000, 'x');
+        const Status plain = write_file(path, much), whole = write_atomically(path, much);
+        const bool are_failures =
+            !plain && !whole &&
+            plain.failure().message == path + ": cannot write: File too large" &&
+            plain.failure().hint.empty();
+        _exit(are_failures ? 0 : 1);
+    });
+    ASSERT_TRUE(child);
+    EXPECT_EQ(exit_status(child->wait()), 0);
+    EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
 TEST_F(Files, AreMapped) {
     const std::string path = folder.file("mapped");
     ASSERT_TRUE(write_file(path, "text"));
@@ -202,8 +223,28 @@ TEST_F(Files, OnlyOrphansAreRemoved) {
                       kept = "djstap-a1B2c3";
     for (const std::string& name : {orphan, alive, kept, other})
         ASSERT_TRUE(write_atomically(folder.file(name) + "/djstap_1.ko", "x"));
+    // Names that are almost those of orphans.
+    const std::vector<std::string> similar = {"djstap-" + dead + "-a1B2c",
+                                              "djstap-" + dead + "-a1B2c3d",
+                                              "djstap-" + dead + "_a1B2c3",
+                                              "djstap--" + dead + "-a1B2c3",
+                                              "djstap-0-a1B2c3",
+                                              "djstap--1-a1B2c3",
+                                              "djstap-x-a1B2c3",
+                                              "jstap-" + dead + "-a1B2c3"};
+    for (const std::string& name : similar)
+        fs::create_directory(folder.file(name));
+    const std::string file = folder.file("djstap-" + dead + "-aFile1"),
+                      link = folder.file("djstap-" + dead + "-aLink1");
+    ASSERT_TRUE(write_file(file, "x"));
+    fs::create_directory_symlink(folder.file(kept), link);
     EXPECT_EQ(remove_orphans(folder.path()), 1u);
     EXPECT_FALSE(fs::exists(folder.file(orphan)));
+    for (const std::string& name : similar)
+        EXPECT_TRUE(fs::exists(folder.file(name))) << name;
+    EXPECT_TRUE(fs::exists(file));
+    EXPECT_TRUE(fs::is_symlink(link));
+    EXPECT_EQ(remove_orphans(folder.file("none")), 0u);
     for (const std::string& name : {alive, kept, other})
         EXPECT_TRUE(fs::exists(folder.file(name))) << name;
 }
