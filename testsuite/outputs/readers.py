@@ -117,6 +117,19 @@ def perfetto(path):
     return events
 
 
+def perfetto_clocks(path):
+    """Returns (time, {clock: what it shows}, the clock of the trace) of each snapshot of the clocks."""
+    with open(path, "rb") as file:
+        packets = [dict(message(packet)) for _, packet in message(file.read())]
+    found = []
+    for packet in packets:
+        if 6 in packet:
+            fields = list(message(packet[6]))
+            clocks = [dict(message(value)) for field, value in fields if field == 1]
+            found.append((packet[8], {clock[1]: clock[2] for clock in clocks}, dict(fields)[2]))
+    return found
+
+
 def pprof(path):
     """Returns {"outermost;…;innermost": count} of a profile with one value per sample."""
     with gzip.open(path) as file:
@@ -213,5 +226,5 @@ def ctf(path):
     return [re.sub(r"^\[[^]]*\] ", "", line) for line in run.stdout.splitlines()]
 
 
-READERS = {"perfetto": perfetto, "pprof": pprof, "folded": folded, "svg": svg, "csv": table, "json": json_lines,
-           "ctf": ctf}
+READERS = {"perfetto": perfetto, "perfetto-clocks": perfetto_clocks, "pprof": pprof, "folded": folded, "svg": svg,
+           "csv": table, "json": json_lines, "ctf": ctf}
