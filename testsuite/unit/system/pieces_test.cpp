@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Files, pipes and their errors, piece by piece.
+#include "system/file.h"
+#include "system/temporary.h"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <string>
+#include <thread>
+#include <unistd.h>
+
+namespace djstap {
+namespace {
+
+class Pieces : public testing::Test {
+  protected:
+    TemporaryFolder folder_ = std::move(*TemporaryFolder::create_in_memory());
+};
+
+TEST_F(Pieces, FilesOfEachSizeAreReadWhole) {
+    const std::string path = folder_.file("file");
+    for (const size_t size : {0, 1, 2, 511, 512, 513, 65535, 65536, 65537, 66048, 131073}) {
+        std::string bytes(size, 'x');
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = static_cast<char>(i * 31);
+        ASSERT_TRUE(write_file(path, bytes));
+        EXPECT_TRUE(*read_file(path) == bytes) << size;
+        const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        std::string text;
+        EXPECT_TRUE(read_from_start(file.get(), text));
+        EXPECT_TRUE(text == bytes) << size;
+        text = "before";
+        EXPECT_TRUE(read_rest(file.get(), text));
+        EXPECT_TRUE(text == "before" + bytes) << size;
+    }
+}
+
+// What was interrupted before is of no interest: errno only counts behind an error.
+TEST_F(Pieces, AnOldErrorIsNone) {
+    const std::string path = folder_.file("file");
+    ASSERT_TRUE(write_file(path, "x"));
+    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text;
+    errno = EINTR;
+    EXPECT_TRUE(read_rest(file.get(), text));
+    EXPECT_EQ(text, "x");
+    text.clear();
+    errno = EINTR;
+    EXPECT_TRUE(read_from_start(file.get(), text));
+    EXPECT_EQ(text, "x");
+    errno = EINTR;
+    EXPECT_TRUE(write_all(-1, ""));
+}
+
+// A pipe that gives one written piece after the other.
+TEST_F(Pieces, WhatIsTooLongIsNoticedWhereverAPieceEnds) {
+    int ends[2];
+    ASSERT_EQ(pipe2(ends, O_DIRECT | O_CLOEXEC), 0);
+    const FileDescriptor reader(ends[0]);
+    FileDescriptor writer(ends[1]);
+    ASSERT_TRUE(write_all(writer.get(), std::string(10, 'a')));
+    ASSERT_TRUE(write_all(writer.get(), std::string(5, 'b')));
+    std::string text;
+    EXPECT_TRUE(read_rest(reader.get(), text, 10));
+    EXPECT_EQ(text, "aaaaaaaaaab");
+    ASSERT_TRUE(write_all(writer.get(), std::string(10, 'c')));
+    writer.reset();
+    text.clear();
+    EXPECT_TRUE(read_rest(reader.get(), text, 10));
+    EXPECT_EQ(text, "cccccccccc");
+}
+
+std::atomic<int> signals;
+
+// Calls `blocked` in a thread that is sent signals until several have come, then `go_on`.
+template <class Blocked, class GoOn> void interrupt(const Blocked& blocked, const GoOn& go_on) {
+    struct sigaction counted = {}, before = {};
+    counted.sa_handler = [](int) { signals++; };
+    ASSERT_EQ(sigaction(SIGUSR1, &counted, &before), 0);
+    signals = 0;
+    std::thread thread(blocked);
+    while (signals < 5) {
+        pthread_kill(thread.native_handle(), SIGUSR1);
+        usleep(1000);
+    }
+    go_on();
+    thread.join();
+    sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST_F(Pieces, SignalsDoNotEndReading) {
+    auto pipe = Pipe::open();
+    ASSERT_TRUE(pipe);
+    std::string text;
+    bool is_read = false;
+    interrupt([&] { is_read = read_rest(pipe->reader.get(), text); },
+              [&] {
+                  EXPECT_TRUE(write_all(pipe->writer.get(), "whole"));
+                  pipe->writer.reset();
+              });
+    EXPECT_TRUE(is_read);
+    EXPECT_EQ(text, "whole");
+}
+
+TEST_F(Pieces, SignalsDoNotEndWriting) {
+    const auto pipe = Pipe::open();
+    ASSERT_TRUE(pipe);
+    // Full: the next byte has to wait.
+    const auto size = static_cast<size_t>(fcntl(pipe->writer.get(), F_GETPIPE_SZ));
+    ASSERT_TRUE(write_all(pipe->writer.get(), std::string(size, 'x')));
+    bool is_written = false;
+    std::string all(size + 5, '\0');
+    size_t count = 0;
+    interrupt([&] { is_written = write_all(pipe->writer.get(), "whole"); },
+              [&] {
+                  while (count < all.size()) {
+                      const ssize_t got =
+                          read_some(pipe->reader.get(), all.data() + count, all.size() - count);
+                      ASSERT_GT(got, 0);
+                      count += static_cast<size_t>(got);
+                  }
+              });
+    EXPECT_TRUE(is_written);
+    EXPECT_EQ(all.substr(size), "whole");
+}
+
+TEST_F(Pieces, ErrorsNameWhatCannotBeDone) {
+    const std::string file = folder_.file("file"), below = file + "/below";
+    ASSERT_TRUE(write_file(file, ""));
+    EXPECT_EQ(write_file(below, "x").failure().message, below + ": cannot create: Not a directory");
+    EXPECT_EQ(write_atomically(below + "/it", "x").failure().message,
+              below + ": cannot create: Not a directory");
+    EXPECT_EQ(write_atomically(folder_.path(), "x").failure().message,
+              folder_.path() + ": cannot write: Is a directory");
+    EXPECT_EQ(MappedFile::open(below).failure().message, below + ": cannot open: Not a directory");
+}
+
+} // namespace
+} // namespace djstap
