@@ -119,6 +119,11 @@ TEST(Documentation, TheFirstSentenceEndsWithItsSign) {
     EXPECT_EQ(first_sentence("One. Two."), "One.");
     EXPECT_EQ(first_sentence("With 0.5 of it. Two."), "With 0.5 of it.");
     EXPECT_EQ(first_sentence("no end"), "no end");
+    EXPECT_EQ(first_sentence("What is it? This."), "What is it?");
+    EXPECT_EQ(first_sentence("It is a.c"), "It is a.c");
+    EXPECT_EQ(first_sentence("It is."), "It is.");
+    EXPECT_EQ(first_sentence(". x"), ".");
+    EXPECT_EQ(first_sentence(""), "");
     EXPECT_EQ(first_sentence("One\n\ntwo."), "One");
 }
 
@@ -167,6 +172,31 @@ TEST_F(OwnLibrary, VariablesHaveTheTypesOfWhatIsAssigned) {
     EXPECT_EQ(variables(names[2]),
               "a:long b:string c:long d:string e:string f:string g:string h:long i:string j:string "
               "m:long l:long k:long n:long o:string p:");
+}
+
+// The first type that is known counts, wherever in a choice it is.
+TEST_F(OwnLibrary, AVariableHasTheFirstTypeThatIsKnown) {
+    const auto names = document("probe own.first = begin {\n"
+                                "  a = unknown() a = \"x\" a = 1 b = 1 b = \"x\" b = unknown()\n"
+                                "  c = 1 ? unknown() : 2 d = 1 ? \"x\" : unknown()\n"
+                                "  e = 1 ? unknown() : unknown()\n"
+                                "}\n");
+    ASSERT_EQ(names.size(), 1u);
+    EXPECT_EQ(variables(names[0]), "a:string b:long c:long d:string e:");
+}
+
+// * in the names of a comment stands for any characters, also for none.
+TEST_F(OwnLibrary, ACommentMayDescribeNamesByAPattern) {
+    const auto names = document("// own.a*: those.\n"
+                                "probe own.a = begin { }\nprobe own.ab = begin { }\n"
+                                "probe own.ba = begin { }\n// mine.*z: those.\n"
+                                "probe mine.z = begin { }\n"
+                                "probe mine.xz = begin { }\nprobe mine.zx = begin { }\n");
+    std::string described;
+    for (const Documentation& each : names)
+        if (each.text == "those.")
+            described += each.name + " ";
+    EXPECT_EQ(described, "own.a own.ab mine.z mine.xz ");
 }
 
 TEST_F(OwnLibrary, AnAliasHasTheVariablesOfThoseThatItStandsFor) {

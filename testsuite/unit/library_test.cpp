@@ -4,6 +4,7 @@
 #include "library/index.h"
 #include "library/scan.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -101,6 +102,18 @@ TEST(LibraryScan, BothBranchesOfAConditionalCount) {
         (Names{"a", "b", "c"}));
 }
 
+// The first sign of what ends a comment, or C code, is not the last one of what begins it.
+TEST(LibraryScan, CommentsAndCodeEndBehindTheirBeginning) {
+    EXPECT_EQ(names("/*/ function a() {} */ function b() {}\n%{ function c() %} function d() {}\n"
+                    "/**/ function e() {} # function f() {}",
+                    NameKind::Function),
+              (Names{"b", "d", "e"}));
+    EXPECT_EQ(names("function a() { @x @ y } function b() { return \"\\\"}\" }\n"
+                    "function c() { a = 1 % (2) b = 3 %: }",
+                    NameKind::Function),
+              (Names{"a", "b", "c"}));
+}
+
 TEST(LibraryScan, SurvivesWhatIsBroken) {
     std::string garbage;
     for (int i = 0; i < 4096; ++i)
@@ -179,6 +192,37 @@ TEST_F(LibraryFolder, FilesThatShareANameAreAllYielded) {
     EXPECT_FALSE(diagnostics.has_errors());
 }
 
+// In whichever order the file system names them.
+TEST_F(LibraryFolder, FilesAreInTheOrderOfTheirNames) {
+    std::string order;
+    for (int i = 0; i < 40; i++) {
+        const std::string name = std::to_string(10 + i * 7 % 40);
+        write(name + ".stp", "function f() { return 1 }\n");
+        write("sub" + name + "/x.stp", "function f() { return 1 }\n");
+    }
+    auto library = open();
+    std::vector<std::string> found, sorted;
+    for (const ast::File* file : library->files_defining_function("f"))
+        found.push_back(sources.file(file->source).name);
+    sorted = found;
+    // A folder's own files come first.
+    std::ranges::sort(sorted, [](const std::string& a, const std::string& b) {
+        const bool a_inner = a.ends_with("/x.stp"), b_inner = b.ends_with("/x.stp");
+        return a_inner != b_inner ? b_inner : a < b;
+    });
+    EXPECT_EQ(found.size(), 80u);
+    EXPECT_EQ(found, sorted);
+}
+
+TEST_F(LibraryFolder, PatternsOfAliasesMatchWholeNames) {
+    write("a.stp", "probe vfs.read = begin { }\nprobe vfs.write = end { }\n");
+    auto library = open();
+    for (const char* pattern : {"vfs.read*", "vfs.*read", "vfs.r*d*", "vfs.re?d", "vfs.****"})
+        EXPECT_EQ(library->files_defining_alias(pattern).size(), 1u) << pattern, library = open();
+    for (const char* pattern : {"vfs.rea", "vfs.read?", "vfs.?read", "vfs.r*x", "*.readd", "vf.*"})
+        EXPECT_TRUE(library->files_defining_alias(pattern).empty()) << pattern;
+}
+
 TEST_F(LibraryFolder, ChangedFileIsIndexedAnew) {
     write("a.stp", "function before() { }\n");
     EXPECT_EQ(open()->function_names(), Names{"before"});
@@ -235,6 +279,12 @@ TEST_F(LibraryFolder, FileWithSyntaxErrorsIsLeftOut) {
     ASSERT_EQ(diagnostics.all().size(), 1u);
     EXPECT_EQ(info(diagnostics.all().front().kind).tag, "library-file-skipped");
     EXPECT_FALSE(diagnostics.all().front().notes.empty());
+    EXPECT_NE(diagnostics.all().front().message.find("an error"), std::string::npos);
+    write("worse.stp", "function g( { }\nfunction ok() { }\nfunction h( { }\n");
+    EXPECT_TRUE(open()->files_defining_function("g").empty());
+    ASSERT_EQ(diagnostics.all().size(), 2u);
+    EXPECT_NE(diagnostics.all().back().message.find("2 errors"), std::string::npos)
+        << diagnostics.all().back().message;
 }
 
 TEST_F(LibraryFolder, FileThatVanishesIsAWarning) {

@@ -79,6 +79,16 @@ TEST_F(ToolTest, ReadsEveryPartOfAHeader) {
     EXPECT_EQ(header->examples, (std::vector<std::string>{"-c make -- vfs_read", ""}));
 }
 
+// Comments of both kinds, with a blank or without.
+TEST_F(ToolTest, AHeaderIsMadeOfComments) {
+    const auto header =
+        read("#@tool disk: what\n//\n#The text\n//of it.\n#\n//@cost: much\nglobal x\n");
+    ASSERT_TRUE(header) << last();
+    EXPECT_EQ(header->subject, "disk");
+    EXPECT_EQ(header->cost, "much");
+    EXPECT_EQ(header->description, "The text of it.");
+}
+
 TEST_F(ToolTest, MalformedHeadersAreReportedAtTheirPlace) {
     const std::pair<const char*, const char*> cases[] = {
         {"probe begin {}\n", "x.stp:1:1: the script has no line // @tool SUBJECT: WHAT IT ANSWERS "

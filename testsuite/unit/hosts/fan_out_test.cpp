@@ -264,6 +264,17 @@ TEST_F(FanOutTest, NamesAnErrorWhoseLineDidNotEnd) {
     EXPECT_EQ(failure(0), "djrun ended with exit status 3: last");
 }
 
+// What djrun's end is told by may come in pieces.
+TEST_F(FanOutTest, WaitsForTheWholeEnd) {
+    record("web1");
+    hosts_.write("web1.djrun", "cat \"$play.loaded\"; printf '\\000ex'; sleep 0.3; "
+                               "printf 'it 7'; sleep 0.3; printf '5\\n'; exit 0\n");
+    open("web1");
+    load();
+    fan_out_->wait_for(Stage::Ended);
+    EXPECT_EQ(failure(0), "djrun ended with exit status 75");
+}
+
 // The clocks of hosts, as their date(1) shows them.
 class ClocksOfHosts : public FanOutTest {
   protected:

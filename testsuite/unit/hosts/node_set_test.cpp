@@ -98,7 +98,8 @@ TEST(NodeSet, HasABoundedNumberOfHosts) {
 TEST(NodeSet, TakesWhatReachesItsLimits) {
     const std::string longest(255, 'a');
     EXPECT_EQ(names_of(longest), longest);
-    EXPECT_NE(names_of(longest + "a").find("more than 255 characters"), std::string::npos);
+    EXPECT_EQ(names_of(longest + "a"), "error: " + std::string(20, 'a') +
+                                           "…: the name of a host has more than 255 characters");
     EXPECT_EQ(names_of("n[999999999]"), "n999999999");
     EXPECT_EQ(parse_node_set("a[1-5000],b[1-5000]")->size(), 10'000u);
     EXPECT_EQ(parse_node_set("a[1-100]b[1-100]")->size(), 10'000u);

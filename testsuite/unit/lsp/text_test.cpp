@@ -24,6 +24,36 @@ TEST(LspText, PositionsCountUtf16) {
     }
 }
 
+// The first and the last character of each length, between two others.
+TEST(LspText, CountsTheBytesOfEachCharacter) {
+    for (const auto& [character, units] : {std::pair{"\x7f", 1U},
+                                           {"\xc2\x80", 1U},
+                                           {"\xdf\xbf", 1U},
+                                           {"\xe0\xa0\x80", 1U},
+                                           {"\xef\xbf\xbf", 1U},
+                                           {"\xf0\x90\x80\x80", 2U},
+                                           {"\xf4\x8f\xbf\xbf", 2U}}) {
+        const std::string bytes(character);
+        const Text text("a" + bytes + "b");
+        EXPECT_EQ(text.offset({0, 1}), 1U);
+        EXPECT_EQ(text.offset({0, 1 + units}), 1 + bytes.size());
+        EXPECT_EQ(text.position(1 + bytes.size()), (Position{0, 1 + units}));
+    }
+    // What continues none is a character by itself.
+    EXPECT_EQ(Text("\x80\xbf").offset({0, 1}), 1U);
+}
+
+TEST(LspText, LinesMayBeEmpty) {
+    const Text text("\n\n\r\nx");
+    EXPECT_EQ(text.position(0), (Position{0, 0}));
+    EXPECT_EQ(text.position(1), (Position{1, 0}));
+    EXPECT_EQ(text.position(2), (Position{2, 0}));
+    EXPECT_EQ(text.position(4), (Position{3, 0}));
+    EXPECT_EQ(text.offset({0, 5}), 0U);
+    EXPECT_EQ(text.offset({1, 0}), 1U);
+    EXPECT_EQ(text.offset({3, 0}), 4U);
+}
+
 TEST(LspText, PlacesOutsideMeanTheNearest) {
     const Text text("ab\r\n\xf0\x9f\x98\x80");
     EXPECT_EQ(text.offset({0, 99}), 2U);

@@ -2,6 +2,7 @@
 #include "session/command.h"
 #include "session/session.h"
 #include "session/signals.h"
+#include "session/traced_process.h"
 
 #include <cerrno>
 #include <csignal>
@@ -144,4 +145,22 @@ TEST(Session, MissingThingsAreNamed) {
     EXPECT_EQ(run_session(options).failure().message, "no module 'not_loaded' of djstap is loaded");
     options.outputs.file = "/nowhere/x";
     EXPECT_EQ(run_session(options).failure().message, "/nowhere/x: No such file or directory");
+}
+
+TEST(TracedProcess, HasToExist) {
+    SessionOptions options;
+    EXPECT_TRUE(check_traced_process(options));
+    options.traced_pid = getpid();
+    errno = ESRCH; // of something before
+    EXPECT_TRUE(check_traced_process(options));
+    const pid_t gone = fork();
+    if (gone == 0)
+        _exit(0);
+    ASSERT_EQ(waitpid(gone, nullptr, 0), gone);
+    options.traced_pid = gone;
+    const djstap::Status refused = check_traced_process(options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.failure().message, "there is no process " + std::to_string(gone));
+    options.check_traced_pid = false;
+    EXPECT_TRUE(check_traced_process(options));
 }

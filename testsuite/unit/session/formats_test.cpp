@@ -100,6 +100,7 @@ TEST_F(Formats, StacksAreCountedByAllFormatsAlike) {
         EXPECT_NE(told.find(path(file) + ": 1 stack was omitted: its count is not positive"),
                   std::string::npos);
         EXPECT_NE(told.find(path(file) + ": functions are shown as addresses"), std::string::npos);
+        EXPECT_EQ(told.find(path(file) + ": no call stack was printed"), std::string::npos);
     }
     const std::string expected = "{'0x10': 10, '0x10;0x20': 2, 'a:b ;0x10;0x20;0x30': 4, "
                                  "'c;0x10;0x20': 5}\n";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/monitor_model.h"
 
+#include "include/statistic.h"
 #include "record_bytes.h"
 
 #include <gtest/gtest.h>
@@ -120,6 +121,24 @@ TEST_F(Monitor, SwitchedProbesAreShown) {
     EXPECT_TRUE(press(' ').on);
     model_.set_switch(0, true);
     EXPECT_NE(screen().find("> 0 on      5"), std::string::npos) << screen();
+    snapshot(5, 9); // it is asked of the model which are off
+    EXPECT_NE(screen().find("> 0 on      5"), std::string::npos) << screen();
+    EXPECT_EQ(screen().find(" off "), std::string::npos) << screen();
+}
+
+// The histogram of an array is no row of its table.
+TEST_F(Monitor, HistogramsAreNotShown) {
+    djs_histogram_header header{};
+    header.kind = DJS_HISTOGRAM_LINEAR;
+    header.buckets = 3;
+    header.high = header.width = 5;
+    cycles_ += 2'000'000'000;
+    mark(DJS_SHOWS_BEGIN);
+    element("a", "one", 3);
+    event({"%s %s\n", "sh", "a", 1},
+          text("one") + bytes_of(&header, sizeof header) + number(1) + number(2) + number(3));
+    mark(DJS_SHOWS_END);
+    EXPECT_NE(screen().find("[a (1)]"), std::string::npos) << screen();
 }
 
 TEST_F(Monitor, PauseLeavesWhatWasOff) {

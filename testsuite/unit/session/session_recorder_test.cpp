@@ -25,6 +25,14 @@ TEST_F(SessionTest, ARecorderStays) {
     EXPECT_EQ(module.deletes(), 0);
 }
 
+TEST_F(SessionTest, ARecorderTellsWhichProbesWereNotAttached) {
+    options.recorder = true;
+    options.verbose = true;
+    module.sites[0].error = ENOENT;
+    EXPECT_EQ(run().status, 0);
+    EXPECT_NE(messages.find("kernel.function(\"a\"): not attached"), std::string::npos) << messages;
+}
+
 TEST_F(SessionTest, ARecorderThatEndsAtOnceIsReadAndUnloaded) {
     options.recorder = true;
     exit_at_once();

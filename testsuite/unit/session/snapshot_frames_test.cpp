@@ -17,6 +17,7 @@ class Snapshots : public testing::Test {
   protected:
     Snapshots() {
         meta_.name = "m";
+        meta_.script = "m.stp";
         meta_.release = "6.1";
         meta_.build_id = "ab12";
         meta_.globals = {{"n", "number", 0, false, "calls [counter]", true, -3},
@@ -82,6 +83,8 @@ TEST_F(Snapshots, ContainAllThatIsShown) {
     ASSERT_EQ(all.size(), 5U);
     const auto& description = std::get<DescriptionFrame>(all[0]);
     EXPECT_EQ(description.name, "m");
+    EXPECT_EQ(description.script, "m.stp");
+    EXPECT_EQ(description.release, "6.1");
     EXPECT_EQ(description.build_id, "ab12");
     ASSERT_EQ(description.globals.size(), 2U);
     EXPECT_EQ(description.globals[0].description, "calls [counter]");

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
@@ -225,23 +227,45 @@ class DumpFile : public testing::Test {
     }
     void TearDown() override { unlink(path.c_str()); }
 
-    void save(uint16_t type = ET_CORE) {
+    // The memory in one segment, or in these: where each begins, in the order of the file.
+    void save(uint16_t type = ET_CORE, const std::vector<uint64_t>& begins = {0},
+              uint64_t moved = 0) {
         Elf64_Ehdr header{};
         std::memcpy(header.e_ident, ELFMAG, SELFMAG);
         header.e_ident[EI_CLASS] = ELFCLASS64;
         header.e_type = type;
         header.e_machine = EM_X86_64;
         header.e_phoff = sizeof header;
-        header.e_phnum = 1;
-        Elf64_Phdr segment{};
-        segment.p_type = PT_LOAD;
-        segment.p_offset = sizeof header + sizeof segment;
-        segment.p_paddr = base;
-        segment.p_filesz = memory.size();
+        // The first one is none that has memory.
+        header.e_phnum = static_cast<uint16_t>(1 + begins.size());
+        std::vector<Elf64_Phdr> segments(1);
+        segments[0].p_type = PT_NOTE;
+        segments[0].p_filesz = sizeof header;
+        uint64_t offset = sizeof header + header.e_phnum * sizeof(Elf64_Phdr);
+        std::string contents;
+        for (const uint64_t begin : begins) {
+            uint64_t end = memory.size();
+            for (const uint64_t other : begins)
+                end = other > begin ? std::min(end, other) : end;
+            Elf64_Phdr& segment = segments.emplace_back();
+            segment.p_type = PT_LOAD;
+            segment.p_offset = offset;
+            segment.p_paddr = base + begin + moved;
+            segment.p_filesz = end - begin;
+            contents.append(&memory[begin], end - begin);
+            offset += end - begin;
+        }
         std::ofstream file(path, std::ios::binary);
         file.write(reinterpret_cast<char*>(&header), sizeof header);
-        file.write(reinterpret_cast<char*>(&segment), sizeof segment);
-        file.write(memory.data(), static_cast<std::streamsize>(memory.size()));
+        file.write(reinterpret_cast<char*>(segments.data()),
+                   static_cast<std::streamsize>(segments.size() * sizeof(Elf64_Phdr)));
+        file << contents;
+    }
+    // The file with a byte of its header changed.
+    void change(size_t at, char byte) const {
+        std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+        file.seekp(static_cast<std::streamoff>(at));
+        file.put(byte);
     }
 
     std::string path;
@@ -303,6 +327,73 @@ TEST_F(DumpFile, SaysWhatIsMissing) {
     EXPECT_EQ(rings->rings.front().missing_pages, 1u);
 }
 
+// Segments are in any order, and begin anywhere.
+TEST_F(DumpFile, FindsPagesInEachSegment) {
+    for (const std::vector<uint64_t>& begins :
+         std::vector<std::vector<uint64_t>>{{0, 8 * page, 100 * page},
+                                            {100 * page, 8 * page, 0},
+                                            {8 * page, 0, 120 * page},
+                                            {119 * page, 8 * page, 0, 121 * page},
+                                            {8 * page, 120 * page, 9 * page, 0}}) {
+        save(ET_CORE, begins);
+        const auto rings = find_rings(path, 77);
+        ASSERT_TRUE(rings) << rings.failure().message;
+        EXPECT_EQ(rings->rings.front().missing_pages, 0U);
+        EXPECT_EQ(rings->rings.front().data, ring.data);
+    }
+    // The page that tells of the ring is the last one.
+    memory.resize(121 * page);
+    save(ET_CORE, {8 * page, 0});
+    EXPECT_TRUE(find_rings(path, 77));
+    memory.resize(121 * page - 1);
+    save(ET_CORE, {8 * page, 0});
+    EXPECT_NE(find_rings(path, 77).failure().message.find("no records"), std::string::npos);
+}
+
+// In a segment that begins within a page, pages begin where those of memory do.
+TEST_F(DumpFile, FindsPagesInSegmentsThatBeginWithinOne) {
+    const uint64_t skipped = 24;
+    memory.erase(memory.begin(), memory.begin() + skipped);
+    save(ET_CORE, {0}, skipped);
+    const auto rings = find_rings(path, 77);
+    ASSERT_TRUE(rings) << rings.failure().message;
+    EXPECT_EQ(rings->rings.front().missing_pages, 0U);
+    EXPECT_EQ(rings->rings.front().data, ring.data);
+}
+
+// Of the file: its headers have to be there, and the memory may have been cut off.
+TEST_F(DumpFile, MayBeCutOff) {
+    save();
+    const size_t headers = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr);
+    const auto message_of = [&](size_t size) {
+        std::filesystem::resize_file(path, size);
+        return find_rings(path, 77).failure().message;
+    };
+    EXPECT_EQ(message_of(headers + 100 * page), path + ": contains no records of djstap");
+    EXPECT_EQ(message_of(headers + 1), path + ": contains no records of djstap");
+    EXPECT_EQ(message_of(headers), path + ": contains no records of djstap");
+    EXPECT_EQ(message_of(headers - 1), path + ": the core file is truncated");
+    EXPECT_EQ(message_of(sizeof(Elf64_Ehdr)), path + ": the core file is truncated");
+    EXPECT_EQ(message_of(sizeof(Elf64_Ehdr) - 1), path + ": not a core file");
+    save();
+    change(offsetof(Elf64_Ehdr, e_phoff) + 7, 1);
+    EXPECT_EQ(find_rings(path, 77).failure().message, path + ": the core file is truncated");
+}
+
+TEST_F(DumpFile, IsOfThisArchitecture) {
+    const std::string refused = path + ": not a 64-bit x86 core file";
+    for (const auto& [at, byte] : {std::pair<size_t, char>{EI_CLASS, ELFCLASS32},
+                                   {offsetof(Elf64_Ehdr, e_type), ET_DYN},
+                                   {offsetof(Elf64_Ehdr, e_machine), EM_386}}) {
+        save();
+        change(at, byte);
+        EXPECT_EQ(find_rings(path, 77).failure().message, refused) << at;
+    }
+    save();
+    change(0, 'x');
+    EXPECT_EQ(find_rings(path, 77).failure().message, path + ": not a core file");
+}
+
 TEST_F(DumpFile, RefusesOthers) {
     save();
     EXPECT_NE(find_rings(path, 78).failure().message.find("other modules"), std::string::npos);
@@ -311,16 +402,18 @@ TEST_F(DumpFile, RefusesOthers) {
     EXPECT_NE(find_rings(path, 77).failure().message.find("no records"), std::string::npos);
     save(ET_EXEC);
     EXPECT_NE(find_rings(path, 77).failure().message.find("core file"), std::string::npos);
-    std::ofstream(path) << "KDUMP   and so on";
-    EXPECT_NE(find_rings(path, 77).failure().hint.find("makedumpfile"), std::string::npos);
+    for (const char* compressed : {"KDUMP   and so on", "makedumpfile and so on"}) {
+        std::ofstream(path) << compressed;
+        EXPECT_NE(find_rings(path, 77).failure().hint.find("makedumpfile"), std::string::npos);
+    }
     EXPECT_FALSE(find_rings(path + ".not-there", 77));
 }
 
 TEST_F(DumpFile, BelievesNothing) {
     djs_dump_page told;
     std::memcpy(&told, &memory[120 * page], sizeof told);
-    for (uint64_t bytes :
-         {uint64_t{0}, uint64_t{1}, uint64_t{5000}, ~uint64_t{0}, uint64_t{1} << 62}) {
+    for (uint64_t bytes : {uint64_t{0}, uint64_t{1}, uint64_t{2048}, uint64_t{5000}, 3 * page,
+                           uint64_t{1} << 20, ~uint64_t{0}, uint64_t{1} << 62}) {
         djs_dump_page wrong = told;
         wrong.ring_bytes = bytes;
         std::memcpy(&memory[120 * page], &wrong, sizeof wrong);
