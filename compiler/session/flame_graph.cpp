@@ -49,7 +49,8 @@ std::vector<Bar> bars_of(const std::map<std::string, int64_t, std::less<>>& samp
     };
     for (const auto& [frames, count] : stacks) {
         size_t same = 0;
-        while (same < open.size() && same < frames.size() && open[same].name == frames[same])
+        // In their order, none is the beginning of the one before it.
+        while (same < open.size() && open[same].name == frames[same])
             same++;
         close(same);
         for (size_t depth = same; depth < frames.size(); depth++)
