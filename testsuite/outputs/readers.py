@@ -159,6 +159,13 @@ def pprof(path):
     return stacks
 
 
+def pprof_times(path):
+    """Returns (when the profile begins, how long it lasts) in nanoseconds."""
+    with gzip.open(path) as file:
+        fields = dict(message(file.read()))
+    return fields[9], fields[10]
+
+
 def folded(path):
     stacks = {}
     with open(path, encoding="utf-8") as file:
@@ -226,5 +233,5 @@ def ctf(path):
     return [re.sub(r"^\[[^]]*\] ", "", line) for line in run.stdout.splitlines()]
 
 
-READERS = {"perfetto": perfetto, "perfetto-clocks": perfetto_clocks, "pprof": pprof, "folded": folded, "svg": svg,
-           "csv": table, "json": json_lines, "ctf": ctf}
+READERS = {"perfetto": perfetto, "perfetto-clocks": perfetto_clocks, "pprof": pprof, "pprof-times": pprof_times,
+           "folded": folded, "svg": svg, "csv": table, "json": json_lines, "ctf": ctf}

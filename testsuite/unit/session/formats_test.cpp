@@ -9,6 +9,7 @@
 #include "session/printer.h"
 #include "session/session_output.h"
 #include "session/stack_samples.h"
+#include "session/svg_text.h"
 #include "system/file.h"
 
 #include <array>
@@ -119,6 +120,34 @@ TEST(FlameGraph, ANameIsCutToTheRoomOfItsBar) {
     for (const char* label : {"short", "t..", "", "wide"})
         EXPECT_NE(graph.find(">" + std::string(label) + "</text>"), std::string::npos) << label;
     EXPECT_EQ(graph.find(">..</text>"), std::string::npos);
+}
+
+TEST(FlameGraph, TellsWhatIsTooNarrow) {
+    // 0.1 points of 1180 are 1 of 11,800.
+    const std::string all = flame_graph({{"a", 1}, {"b", 11799}}, "all"),
+                      two = flame_graph({{"a", 1}, {"b;c", 30000}, {"d", 2}}, "two"),
+                      none = flame_graph({}, "none");
+    EXPECT_NE(all.find("data-name=\"a\""), std::string::npos);
+    EXPECT_EQ(all.find("too narrow"), std::string::npos);
+    EXPECT_EQ(two.find("data-name=\"a\""), std::string::npos);
+    EXPECT_NE(two.find(">2 functions are too narrow to be shown<"), std::string::npos);
+    EXPECT_NE(none.find(">no samples<"), std::string::npos);
+}
+
+TEST(Svg, HasNoSignsThatXmlDoesNotAllow) {
+    EXPECT_EQ(svg_escaped("a&b<c>d\"e'~ \x1f\x7f\xc3\xa4"), "a&amp;b&lt;c&gt;d&quot;e'~ ????");
+    EXPECT_EQ(svg_number(1.5), "1.50");
+    EXPECT_EQ(svg_number(-2.6, "%.0f"), "-3");
+}
+
+TEST_F(Formats, PprofHasTheTimesOfItsFirstAndLastStack) {
+    const uint32_t only = format("%s\n", "k");
+    open({"pprof:p"});
+    record(only, 1300, stack({0x10}));
+    record(only, 1400, stack({0x20}));
+    record(only, 1900, stack({0x20}));
+    close();
+    EXPECT_EQ(read("pprof-times", "p", "r"), "(1700000000000000300, 600)\n");
 }
 
 TEST_F(Formats, PrintedBacktracesAreStacks) {
@@ -272,6 +301,46 @@ TEST_F(Formats, TwoNamesOfAFileAreOneFile) {
     EXPECT_EQ(opened.failure().message,
               "--output=csv:" + path("b") + ": another output writes to " + path("b") + ", too");
     EXPECT_EQ(*read_file(path("a")), "kept");
+}
+
+TEST(OutputRequests, SayWhatIsMissing) {
+    const auto failure = [](const std::string& text) { return parse_output(text).failure(); };
+    EXPECT_EQ(failure("json:").message, "--output=json:: the name of the file is missing");
+    EXPECT_EQ(failure("json:").hint,
+              "--output=json:FILE, or without the colon for standard output");
+    EXPECT_EQ(failure("jsom").hint, "did you mean 'json'?");
+    EXPECT_EQ(failure("x:y").hint, "the format comes first: --output=FORMAT:FILE");
+    EXPECT_EQ(parse_output("json:a:b")->file, "a:b");
+    EXPECT_EQ(parse_output("json")->file, "");
+    OutputChoice choice;
+    choice.requests = {*parse_output("ctf")};
+    const Status folder = check_outputs(choice);
+    ASSERT_FALSE(folder);
+    EXPECT_EQ(folder.failure().hint, "name one: --output=ctf:FOLDER");
+    choice.requests = {*parse_output("json:a"), *parse_output("csv:b")};
+    EXPECT_TRUE(check_outputs(choice));
+    choice.file = "c";
+    EXPECT_EQ(check_outputs(choice).failure().message, "-o c: each output has a file of its own");
+    choice.requests.push_back(*parse_output("text"));
+    EXPECT_TRUE(check_outputs(choice));
+}
+
+TEST_F(Formats, PlacesThatCannotBeWrittenHaveHints) {
+    ASSERT_TRUE(write_file(path("file"), ""));
+    fs::create_directory(path("folder"));
+    const auto hint = [&](const std::string& kind, const std::string& file) {
+        OutputChoice choice;
+        choice.requests = {*parse_output(kind + ":" + path(file))};
+        const auto opened = open_outputs(choice);
+        return opened ? "opened" : opened.failure().hint;
+    };
+    EXPECT_EQ(hint("json", "folder"), "name a file, not a folder");
+    EXPECT_EQ(hint("json", "none/file"),
+              "its folder does not exist: create it, or name another file");
+    EXPECT_EQ(hint("ctf", "file"), "name a folder");
+    EXPECT_EQ(hint("ctf", "none/folder"),
+              "its folder does not exist: create it, or name another file");
+    EXPECT_EQ(hint("ctf", "folder"), "opened");
 }
 
 TEST_F(Formats, FilesOfAnotherProcessAreWrittenInPieces) {

@@ -2,6 +2,7 @@
 // The rings' reader against writers that behave like handlers, in threads.
 #include "session/merge.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -162,6 +163,30 @@ TEST(Merge, LastSweepPassesEverythingInOrder) {
     merger.last_sweep([&](const Ring& ring) { all.push_back(ring.record().time); });
     ASSERT_EQ(all.size(), 60u);
     EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
+}
+
+// As many CPUs as there may be, each with its own times.
+TEST(Merge, PassesTheRecordsOfManyCpusInOrder) {
+    constexpr size_t cpus = 37;
+    std::vector<std::unique_ptr<FakeRing>> rings;
+    std::vector<Ring> readers;
+    std::mt19937_64 random(7); // NOLINT(cert-msc51-cpp): the same cases every time
+    Times expected;
+    for (uint32_t cpu = 0; cpu < cpus; cpu++) {
+        rings.push_back(std::make_unique<FakeRing>(4096));
+        uint64_t time = 1;
+        for (uint32_t i = 0; i < cpu % 23 + 1; i++) {
+            time += random() % 100;
+            expected.push_back(time);
+            rings.back()->write(time);
+        }
+        readers.push_back(rings.back()->reader(cpu));
+    }
+    std::ranges::sort(expected);
+    RecordMerger merger(std::move(readers));
+    Times all;
+    merger.last_sweep([&](const Ring& ring) { all.push_back(ring.record().time); });
+    EXPECT_EQ(all, expected);
 }
 
 TEST(Merge, GivesAQuarterOfARingBackAtOnce) {

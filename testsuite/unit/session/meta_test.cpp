@@ -53,6 +53,44 @@ TEST(Meta, ReadsEveryMember) {
     EXPECT_EQ(meta->probes[0].mechanism, "djprobe");
 }
 
+// What older modules do not say is so.
+TEST(Meta, WhatIsNotSaidIsNotSo) {
+    const auto meta = parse_meta(R"({"version":1,"name":"demo","formats":[{"text":"x"}],
+        "globals":[{"name":"n","value":"number"}]})");
+    ASSERT_TRUE(meta) << meta.failure().message;
+    EXPECT_FALSE(meta->takes_input);
+    EXPECT_FALSE(meta->lines);
+    EXPECT_EQ(meta->formats[0].keys, 0U);
+    EXPECT_FALSE(meta->formats[0].in_snapshot);
+    EXPECT_EQ(meta->globals[0].keys, 0U);
+    EXPECT_FALSE(meta->globals[0].histogram);
+    EXPECT_FALSE(meta->globals[0].adds_up);
+    EXPECT_EQ(meta->globals[0].initial, 0);
+}
+
+TEST(Meta, ReadsNumbersAndWhatIsSo) {
+    const auto meta = parse_meta(R"({"version":1,"name":"demo","takes_input":1,"lines":1,
+        "max_speculations":7,"formats":[{"text":"x","keys":2,"in_snapshot":1}],
+        "globals":[{"name":"n","value":"number","keys":3,"histogram":1,"adds_up":1,"initial":-5}]})");
+    ASSERT_TRUE(meta) << meta.failure().message;
+    EXPECT_TRUE(meta->takes_input);
+    EXPECT_TRUE(meta->lines);
+    EXPECT_EQ(meta->max_speculations, 7U);
+    EXPECT_EQ(meta->formats[0].keys, 2U);
+    EXPECT_TRUE(meta->formats[0].in_snapshot);
+    EXPECT_EQ(meta->globals[0].keys, 3U);
+    EXPECT_TRUE(meta->globals[0].histogram);
+    EXPECT_TRUE(meta->globals[0].adds_up);
+    EXPECT_EQ(meta->globals[0].initial, -5);
+    for (const char* wrong : {"\"takes_input\":-1", "\"lines\":\"1\"", "\"max_speculations\":0.5",
+                              "\"globals\":[{\"name\":\"n\",\"value\":\"v\",\"initial\":0.5}]"})
+        EXPECT_NE(parse_meta(std::string(R"({"version":1,"name":"demo",)") + wrong + "}")
+                      .failure()
+                      .message.find("is not a number"),
+                  std::string::npos)
+            << wrong;
+}
+
 TEST(Meta, HasTheFieldsOfEvents) {
     const auto none = parse_meta(example);
     ASSERT_TRUE(none);

@@ -204,6 +204,48 @@ TEST_F(Monitor, SortsByAnyColumn) {
     EXPECT_NE(screen().find("probe<"), std::string::npos);
 }
 
+TEST_F(Monitor, TellsHowLongTheScriptHasRun) {
+    snapshot(5, 7);
+    EXPECT_TRUE(model_.lines(100, 5)[0].text.starts_with("djstap m  0:00 "));
+    for (const auto& [seconds, shown] : {std::pair{9, "0:09 "},
+                                         {59, "0:59 "},
+                                         {60, "1:00 "},
+                                         {3599, "59:59 "},
+                                         {3600, "60:00 "}}) {
+        cycles_ = uint64_t(seconds) * 1'000'000'000;
+        snapshot(5, 7); // two seconds later, as the first one
+        EXPECT_TRUE(model_.lines(100, 5)[0].text.starts_with(std::string("djstap m  ") + shown))
+            << model_.lines(100, 5)[0].text;
+    }
+}
+
+TEST_F(Monitor, KeysMoveByARowAndSortByTheNextColumn) {
+    snapshot(5, 7);
+    model_.press(MonitorKey::Down);
+    EXPECT_NE(screen().find("> 0 on"), std::string::npos) << screen();
+    model_.press(MonitorKey::Up);
+    EXPECT_NE(screen().find("> 1 on"), std::string::npos) << screen();
+    model_.press(MonitorKey::Left);
+    EXPECT_NE(screen().find("on> "), std::string::npos) << screen();
+    model_.press(MonitorKey::Right);
+    model_.press(MonitorKey::Right);
+    EXPECT_NE(screen().find("hits/s>"), std::string::npos) << screen();
+    press('>');
+    EXPECT_NE(screen().find("average>"), std::string::npos) << screen();
+    press('<');
+    press('s');
+    press('s');
+    EXPECT_NE(screen().find("min>"), std::string::npos) << screen();
+}
+
+// A text is the script's output, whatever a format shows.
+TEST_F(Monitor, TextsAndPrintsAreNoRows) {
+    EXPECT_FALSE(model_.take(Event{0, 1, clock_, {"", "", "", 0}, text("a text")}));
+    EXPECT_FALSE(model_.take(Event{0, 1, clock_, {"%d\n", "l", "", 0}, number(1)}));
+    EXPECT_FALSE(model_.take(Event{0, 1, clock_, {"%d\n", "l", "n", 0}, number(1)}))
+        << "no snapshot has begun";
+}
+
 TEST_F(Monitor, FrozenTablesStay) {
     snapshot(5, 7);
     press('f');

@@ -118,6 +118,14 @@ TEST(Output, FormatsErrorsWarningsAndExit) {
     EXPECT_EQ(printed.errors, 2u);
 }
 
+TEST(Output, ErrorsHaveThePlacesThatTheModuleKnows) {
+    EXPECT_EQ(print({Record(DJS_RECORD_ERROR).text("a").number(1),
+                     Record(DJS_RECORD_ERROR).text("b").number(INT64_MIN),
+                     Record(DJS_RECORD_ERROR).text("c")})
+                  .err,
+              "ERROR: a\nERROR: b\nERROR: c\n");
+}
+
 TEST(Output, OnlyTheMonitorReceivesSnapshots) {
     ModuleMeta meta = example_meta();
     meta.formats.push_back({"n=%d\n", "l", "n", 0, true});

@@ -141,6 +141,18 @@ TEST(PlainFormat, RandomFormats) {
     }
 }
 
+// The room for them is that of their record.
+TEST(PlainFormat, LongTexts) {
+    const std::string much(1'000'000, 'm');
+    auto plain = PlainFormat::of({"<%s|%d>", "sl"});
+    ASSERT_TRUE(plain);
+    std::string arguments;
+    append(arguments, much);
+    append(arguments, uint64_t{5});
+    EXPECT_GE(plain->room_for(arguments), much.size() + 5);
+    EXPECT_TRUE(printed(*plain, arguments) == "<" + much + "|5>");
+}
+
 TEST(PlainFormat, LeavesOthersToTheFormatter) {
     for (const char* text : {"%5d", "%-d", "%.3s", "%#x", "%X", "%o", "%b", "%m", "%ld", "%H", "%"})
         EXPECT_FALSE(PlainFormat::of({text, "l"})) << text;
@@ -148,6 +160,9 @@ TEST(PlainFormat, LeavesOthersToTheFormatter) {
     EXPECT_FALSE(PlainFormat::of({"%d", "s"}));
     EXPECT_FALSE(PlainFormat::of({"%s", "l"}));
     EXPECT_FALSE(PlainFormat::of({"%d", "n"}));
+    EXPECT_FALSE(PlainFormat::of({"%s", ""}));
+    EXPECT_FALSE(PlainFormat::of({"%d%s", "l"}));
+    EXPECT_FALSE(PlainFormat::of({"%s", "k"}));
 }
 
 TEST(PlainFormat, RefusesDamagedArguments) {
@@ -160,6 +175,13 @@ TEST(PlainFormat, RefusesDamagedArguments) {
     bool done = false;
     EXPECT_EQ(printed(*plain, whole, &done), "first 7 last");
     EXPECT_TRUE(done);
+    auto numbers = PlainFormat::of({"%d,%x", "ll"});
+    ASSERT_TRUE(numbers);
+    EXPECT_EQ(printed(*numbers, std::string(16, '\1'), &done), "72340172838076673,101010101010101");
+    for (size_t size = 0; size < 16; size++) {
+        EXPECT_EQ(printed(*numbers, std::string(size, '\1'), &done), "") << size;
+        EXPECT_FALSE(done) << size;
+    }
     for (size_t size = 0; size + 4 < whole.size(); size++) { // the last four bytes are padding
         EXPECT_EQ(printed(*plain, std::string_view(whole).substr(0, size), &done), "");
         EXPECT_FALSE(done) << size;

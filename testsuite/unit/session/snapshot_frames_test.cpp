@@ -255,6 +255,28 @@ TEST(SnapshotFrames, BucketsWithoutBoundsAreLeftOut) {
     }
 }
 
+TEST(SnapshotFrames, ElementsMayBeTexts) {
+    GlobalElement element;
+    element.text = std::string("a\0b", 3);
+    ElementKeys keys;
+    keys.add(int64_t{-1});
+    keys.add(std::string("k"));
+    element.keys = keys.bytes();
+    GlobalsFrame frame;
+    frame.globals = {{3, {}, {element}}};
+    std::string bytes;
+    put_frame(bytes, frame);
+    SnapshotReader reader;
+    reader.add(bytes);
+    const auto read = reader.next();
+    ASSERT_TRUE(read && *read);
+    const GlobalValues& values = std::get<GlobalsFrame>(**read).globals.at(0);
+    EXPECT_EQ(values.index, 3U);
+    EXPECT_EQ(values.elements.at(0).text, element.text);
+    EXPECT_EQ(values.elements.at(0).has, 0U);
+    EXPECT_EQ(values.elements.at(0).keys, element.keys);
+}
+
 TEST(SnapshotFrames, DamageIsAnError) {
     for (const std::string& bytes :
          {std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11),

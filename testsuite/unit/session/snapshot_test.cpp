@@ -118,6 +118,22 @@ TEST(Snapshot, OrdersCpusByTime) {
         EXPECT_EQ(all[i], i);
 }
 
+// Records of the same time are in the order in which their CPU wrote them.
+TEST(Snapshot, KeepsTheOrderOfRecordsOfTheSameTime) {
+    FakeRecorder a, b;
+    for (uint32_t i = 0; i < 50; i++) {
+        a.write(24, i, 7);
+        b.write(24, 100 + i, 7);
+    }
+    Snapshot snapshot;
+    snapshot.add_live(a.page, a.data.data(), ring_bytes);
+    snapshot.add_live(b.page, b.data.data(), ring_bytes);
+    const auto all = snapshot.records();
+    ASSERT_EQ(all.size(), 100u);
+    for (uint32_t i = 0; i < 100; i++)
+        EXPECT_EQ(all[i].record->id, i < 50 ? i : 50 + i);
+}
+
 TEST(Snapshot, OfARingThatWasReadHasWhatIsLeft) {
     constexpr uint64_t bytes = 4096;
     std::vector<char> data(bytes);
