@@ -138,4 +138,5 @@ TEST(PlainText, ReplacesWhatATerminalObeys) {
               "a?b?c");
     EXPECT_EQ(without_controls("\xc2\xa0\xc3\x9b\xc2"), "\xc2\xa0\xc3\x9b\xc2");
     EXPECT_EQ(without_controls(""), "");
+    EXPECT_EQ(without_controls("\xc2\xa9\xc2\x9f\xc2\xc2\x80\xc3\x80"), "\xc2\xa9?\xc2?\xc3\x80");
 }

@@ -134,6 +134,37 @@ TEST(Regex, MistakesAreNamed) {
     EXPECT_EQ(match("a{2", "a"), "has a '{' without its '}'");
     EXPECT_EQ(match("(a)\\1", "aa"), "contains the back reference '\\1'");
     EXPECT_EQ(match("a\\", "a"), "ends with a backslash");
+    EXPECT_EQ(match("(a)\\9", "aa"), "contains the back reference '\\9'");
+    EXPECT_EQ(match("\\0\\:", "0:"), "(0,2)");
+}
+
+// The last that is taken, and the first that is not.
+TEST(Regex, TakesWhatReachesItsLimits) {
+    const auto groups = [](size_t count) {
+        std::string pattern;
+        for (size_t i = 0; i < count; i++)
+            pattern += "()";
+        return match(pattern, "").substr(0, 10);
+    };
+    const auto nested = [](size_t count) {
+        return match(std::string(count, '(') + std::string(count, ')'), "").substr(0, 30);
+    };
+    EXPECT_EQ(groups(63), "(0,0)(0,0)");
+    EXPECT_EQ(match(std::string(64, '('), ""), "has more than 63 groups");
+    EXPECT_EQ(groups(64), "has more t");
+    EXPECT_EQ(nested(63).substr(0, 5), "(0,0)");
+    EXPECT_EQ(match("a" + std::string(200, '?'), "a"), "(0,1)");
+    EXPECT_EQ(match("a" + std::string(201, '?'), "a"), "repeats a repetition too often");
+}
+
+TEST(Regex, BracketsHoldEachByteButTheEnd) {
+    EXPECT_EQ(match("[^a]", "a\x01"), "(1,2)");
+    EXPECT_EQ(match("[^a]", "a\xff"), "(1,2)");
+    EXPECT_EQ(match("[^a]", "a"), "no");
+    EXPECT_EQ(match("[[.-.]]", "a-"), "(1,2)");
+    const std::string whole = "[[.-.]]";
+    for (size_t size = 1; size < whole.size(); size++)
+        EXPECT_FALSE(regex::compile(whole.substr(0, size), true)) << size;
 }
 
 TEST(Regex, WhatIsTooLargeFailsQuickly) {

@@ -138,6 +138,8 @@ TEST_F(ToolTest, ValuesAreConvertedByTheirTypes) {
     EXPECT_EQ(value({"--who", ""}), "who=");
     EXPECT_EQ(value({"--who="}), "who=");
     EXPECT_EQ(value({"--process", "17"}), "process=17");
+    EXPECT_EQ(value({"--process", "1"}), "process=1");
+    EXPECT_EQ(value({"--process", "4194304"}), "process=4194304"); // the kernel's largest
     EXPECT_EQ(value({"--failed"}), "failed=1");
     EXPECT_EQ(value({"--failed=no"}), "failed=0");
     EXPECT_FALSE(diagnostics.has_errors()) << last();
@@ -230,8 +232,30 @@ TEST_F(ToolTest, InitialValuesComeFromTheGlobals) {
     EXPECT_TRUE(take_globals(*header, script, diagnostics));
     EXPECT_EQ(header->options[0].initial, "2s");
     EXPECT_EQ(header->options[1].initial, "\"\"");
+    // Without a unit where that says nothing.
+    for (const auto& [number, shown] : {std::pair{0, "0"}, {1, "1s"}}) {
+        auto literal = std::make_unique<ast::NumberLiteral>(SourceRange());
+        literal->value = number;
+        script.globals[0].initial = std::move(literal);
+        EXPECT_TRUE(take_globals(*header, script, diagnostics));
+        EXPECT_EQ(header->options[0].initial, shown);
+    }
     script.globals.pop_back();
     EXPECT_FALSE(take_globals(*header, script, diagnostics));
+}
+
+TEST_F(ToolTest, HelpFitsAHundredColumns) {
+    const std::string half(49, 'x'), more(50, 'y'), cost(46, 'c'), last(47, 'd');
+    auto header = read("// @tool a: b\n// " + half + "\n// " + more + "\n//\n// " + half +
+                       "\n// y" + more + "\n// @cost: " + cost + "\n//   " + last + "\n");
+    ASSERT_TRUE(header);
+    const std::string help = help_text(*header, "x");
+    EXPECT_NE(help.find("\n" + half + " " + more + "\n"), std::string::npos) << help;
+    EXPECT_NE(help.find("\n" + half + "\ny" + more + "\n"), std::string::npos) << help;
+    EXPECT_NE(help.find("\nCost: " + cost + " " + last + "\n"), std::string::npos) << help;
+    header->cost = cost + " d" + last;
+    EXPECT_NE(help_text(*header, "x").find("\nCost: " + cost + "\nd" + last + "\n"),
+              std::string::npos);
 }
 
 TEST_F(ToolTest, HelpNamesEverything) {

@@ -25,6 +25,7 @@ TEST(CompletionPlace, WordsOfAFile) {
     expect_place("global n, ", Completes::Nothing, "");
     expect_place("function twice:long (n:lo", Completes::Nothing, "");
     expect_place("private fun", Completes::Declaration, "fun");
+    expect_place("} } fun", Completes::Declaration, "fun"); // braces that close nothing
 }
 
 TEST(CompletionPlace, ComponentsOfAPoint) {
@@ -56,6 +57,7 @@ TEST(CompletionPlace, ArgumentsOfComponents) {
 TEST(CompletionPlace, NamesOfAHandler) {
     expect_place("probe begin { pri", Completes::Name, "pri", "begin ");
     expect_place("probe begin { if (x) { } exec", Completes::Name, "exec", "begin ");
+    expect_place("} probe begin { exec", Completes::Name, "exec", "begin ");
     expect_place("probe begin { @cou", Completes::Name, "@cou", "begin ");
     expect_place("function f(a) { ret", Completes::Name, "ret");
     expect_place(R"(probe kernel.function("vfs_read") { println($fi)", Completes::Target, "$fi",

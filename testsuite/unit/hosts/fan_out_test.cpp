@@ -275,6 +275,23 @@ TEST_F(FanOutTest, WaitsForTheWholeEnd) {
     EXPECT_EQ(failure(0), "djrun ended with exit status 75");
 }
 
+// What is being loaded has begun: its end is awaited.
+TEST_F(FanOutTest, AHostThatIsStoppedWhileItLoadsHasNotFailed) {
+    record("web1");
+    hosts_.write("web1.djrun", "read -r line; cat \"$play.loaded\" \"$play.stopped\"; exit 0\n");
+    FanOut& all = open("web1");
+    all.call();
+    all.host(0).push(shared_file("m"), nullptr, FanOut::Clock::now());
+    all.wait_for(Stage::Ready);
+    all.host(0).load("host=web1", FanOut::Clock::now());
+    all.serve(milliseconds(10));
+    EXPECT_EQ(all.host(0).stage(), Stage::Loading);
+    finish();
+    EXPECT_EQ(failure(0), "");
+    EXPECT_EQ(frames_["web1"], "DGE");
+    EXPECT_TRUE(hosts_.leftovers().empty());
+}
+
 // The clocks of hosts, as their date(1) shows them.
 class ClocksOfHosts : public FanOutTest {
   protected:

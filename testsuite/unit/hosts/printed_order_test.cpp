@@ -61,6 +61,20 @@ TEST_F(Order, DoesNotWaitForHostsThatHaveEndedOrNotBegun) {
     EXPECT_EQ(passed(), "0a ");
 }
 
+TEST_F(Order, HasHeardAllWhenEachThatRunsHasShownSomething) {
+    EXPECT_TRUE(order_.has_heard_all());
+    begin(2);
+    EXPECT_FALSE(order_.has_heard_all());
+    order_.reach(0, 5, now_);
+    EXPECT_FALSE(order_.has_heard_all());
+    order_.take(1, 6, "a", now_);
+    EXPECT_TRUE(order_.has_heard_all());
+    order_.begin(2, now_);
+    EXPECT_FALSE(order_.has_heard_all());
+    order_.end(2);
+    EXPECT_TRUE(order_.has_heard_all());
+}
+
 TEST_F(Order, DoesNotWaitLongForASilentHost) {
     begin(2);
     order_.take(0, 10, "a", now_);
