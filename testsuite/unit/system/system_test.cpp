@@ -163,6 +163,10 @@ TEST(Hash, TellsPartsAndDamageApart) {
     for (const char* text : {"", "a", "b", "aa", "12345678", "123456789", "12345679"})
         EXPECT_TRUE(seen.insert(hash_bytes(text)).second) << text;
     EXPECT_TRUE(seen.insert(hash_bytes(std::string(1, '\0'))).second);
+    // The upper bits of two words do not cancel each other out.
+    std::string first(16, 'x'), second = first;
+    second[7] = second[15] = static_cast<char>('x' ^ 0x80);
+    EXPECT_NE(hash_bytes(first), hash_bytes(second));
     EXPECT_NE(hash_bytes("b", hash_bytes("a")), hash_bytes("", hash_bytes("ab")));
     EXPECT_EQ(hash_bytes("b", hash_bytes("a")), hash_bytes("b", hash_bytes("a")));
     EXPECT_EQ(hexadecimal(0x123456789abcdef), "0123456789abcdef");
