@@ -130,6 +130,15 @@ def perfetto_clocks(path):
     return found
 
 
+def perfetto_threads(path):
+    """Returns {number of a thread: its name}."""
+    with open(path, "rb") as file:
+        tracks = [dict(message(content[60])) for content in (dict(message(packet)) for _, packet in message(file.read()))
+                  if 60 in content]
+    threads = [dict(message(track[4])) for track in tracks if 4 in track]
+    return {thread[2]: thread[5].decode() for thread in threads}
+
+
 def pprof(path):
     """Returns {"outermost;…;innermost": count} of a profile with one value per sample."""
     with gzip.open(path) as file:
@@ -233,5 +242,6 @@ def ctf(path):
     return [re.sub(r"^\[[^]]*\] ", "", line) for line in run.stdout.splitlines()]
 
 
-READERS = {"perfetto": perfetto, "perfetto-clocks": perfetto_clocks, "pprof": pprof, "pprof-times": pprof_times,
+READERS = {"perfetto": perfetto, "perfetto-clocks": perfetto_clocks, "perfetto-threads": perfetto_threads,
+           "pprof": pprof, "pprof-times": pprof_times,
            "folded": folded, "svg": svg, "csv": table, "json": json_lines, "ctf": ctf}

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
+#include <functional>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
@@ -13,7 +14,11 @@ using namespace djstap;
 namespace {
 
 // A file with functions of these names, at 0x100, 0x200 …; its last bytes are those of the names.
-std::string file_of(const std::vector<uint32_t>& names, const std::string& strings) {
+// `change` is given the symbols, the first of which is none, and the sections.
+using Change = std::function<void(std::vector<Elf64_Sym>&, Elf64_Shdr*)>;
+std::string file_of(
+    const std::vector<uint32_t>& names, const std::string& strings,
+    const Change& change = [](std::vector<Elf64_Sym>&, Elf64_Shdr*) {}) {
     Elf64_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -38,6 +43,7 @@ std::string file_of(const std::vector<uint32_t>& names, const std::string& strin
     sections[2].sh_type = SHT_STRTAB;
     sections[2].sh_offset = sections[1].sh_offset + sections[1].sh_size;
     sections[2].sh_size = strings.size();
+    change(symbols, sections);
     std::string file(reinterpret_cast<const char*>(&header), sizeof header);
     file.append(reinterpret_cast<const char*>(sections), sizeof sections);
     file.append(reinterpret_cast<const char*>(symbols.data()), sections[1].sh_size);
@@ -77,6 +83,72 @@ TEST(ElfSymbols, ANameBehindTheNamesIsNone) {
     EXPECT_EQ(name_at(*symbols, 0x100), "first");
     EXPECT_EQ(name_at(*symbols, 0x200), "");
     EXPECT_EQ(name_at(*symbols, 0x300), "");
+}
+
+// A symbol reaches as far as its size, or, without one, to the next.
+TEST(ElfSymbols, ReachToTheirEnd) {
+    const std::string strings("\0first\0last\0", 12);
+    auto symbols = read(file_of({1, 7}, strings));
+    ASSERT_TRUE(symbols);
+    EXPECT_EQ(name_at(*symbols, 0xff), "");
+    EXPECT_EQ(name_at(*symbols, 0x10f), "first");
+    EXPECT_EQ(name_at(*symbols, 0x110), "");
+    EXPECT_EQ(name_at(*symbols, 0x1ff), "");
+    EXPECT_EQ(symbols->at(0x10f)->address, 0x100U);
+    EXPECT_EQ(symbols->at(0x10f)->size, 0x10U);
+    symbols = read(file_of({1, 7}, strings, [](std::vector<Elf64_Sym>& all, Elf64_Shdr*) {
+        all[1].st_size = all[2].st_size = 0;
+    }));
+    ASSERT_TRUE(symbols);
+    EXPECT_EQ(name_at(*symbols, 0xff), "");
+    EXPECT_EQ(name_at(*symbols, 0x110), "first");
+    EXPECT_EQ(name_at(*symbols, 0x1ff), "first");
+    EXPECT_EQ(name_at(*symbols, 0x200), "last");
+    EXPECT_EQ(name_at(*symbols, 0x100000), "last");
+}
+
+// Functions before marks, then what is seen from everywhere before what is weak or of its file.
+TEST(ElfSymbols, TheBestOfAnAddressNamesIt) {
+    const std::string strings("\0one\0two\0", 9);
+    const auto named = [&](unsigned char one, unsigned char two) {
+        const auto symbols =
+            read(file_of({1, 5}, strings, [&](std::vector<Elf64_Sym>& all, Elf64_Shdr* sections) {
+                all[2].st_value = all[1].st_value;
+                all[1].st_info = one;
+                all[2].st_info = two;
+                sections[1].sh_flags = SHF_EXECINSTR;
+            }));
+        return symbols ? name_at(*symbols, 0x104) : "none";
+    };
+    const unsigned char order[] = {
+        ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),   ELF64_ST_INFO(STB_WEAK, STT_FUNC),
+        ELF64_ST_INFO(STB_LOCAL, STT_FUNC),    ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE),
+        ELF64_ST_INFO(STB_WEAK, STT_NOTYPE),   ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE),
+        ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+    };
+    for (size_t better = 0; better < std::size(order); better++)
+        for (size_t worse = better + 1; worse < std::size(order); worse++) {
+            EXPECT_EQ(named(order[better], order[worse]), "one") << better << worse;
+            EXPECT_EQ(named(order[worse], order[better]), "two") << better << worse;
+        }
+    EXPECT_EQ(named(order[6], order[6]), "");
+}
+
+TEST(ElfSymbols, WhatIsElsewhereOrNotCodeHasNone) {
+    const std::string strings("\0first\0", 7);
+    for (const uint16_t section : {SHN_UNDEF, SHN_LORESERVE, SHN_ABS, SHN_COMMON}) {
+        const auto symbols =
+            read(file_of({1}, strings, [&](auto& all, Elf64_Shdr*) { all[1].st_shndx = section; }));
+        EXPECT_TRUE(!symbols || name_at(*symbols, 0x100).empty()) << section;
+    }
+    for (const uint16_t section : {1, 2, 3, 1000}) { // a mark: 2 has no code, 3 does not exist
+        const auto symbols = read(file_of({1}, strings, [&](auto& all, Elf64_Shdr* sections) {
+            all[1].st_info = ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE);
+            all[1].st_shndx = section;
+            sections[1].sh_flags = SHF_EXECINSTR;
+        }));
+        EXPECT_EQ(symbols ? name_at(*symbols, 0x100) : "", section == 1 ? "first" : "") << section;
+    }
 }
 
 TEST(ElfSymbols, WhatIsCutHasNone) {

@@ -124,6 +124,8 @@ TEST(FlameGraph, ANameIsCutToTheRoomOfItsBar) {
 
 TEST(FlameGraph, TellsWhatIsTooNarrow) {
     // 0.1 points of 1180 are 1 of 11,800.
+    EXPECT_NE(flame_graph({{"a", 1}, {"b", 3}}, "parts").find("<title>a: 1 (25.00 %)</title>"),
+              std::string::npos);
     const std::string all = flame_graph({{"a", 1}, {"b", 11799}}, "all"),
                       two = flame_graph({{"a", 1}, {"b;c", 30000}, {"d", 2}}, "two"),
                       none = flame_graph({}, "none");

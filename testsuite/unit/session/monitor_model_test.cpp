@@ -238,6 +238,44 @@ TEST_F(Monitor, KeysMoveByARowAndSortByTheNextColumn) {
     EXPECT_NE(screen().find("min>"), std::string::npos) << screen();
 }
 
+TEST_F(Monitor, KeysMoveByRowsAndPages) {
+    mark(DJS_SHOWS_BEGIN);
+    for (int i = 0; i < 30; i++)
+        probe(i, "p" + std::to_string(i), 100 - i); // as they are shown
+    mark(DJS_SHOWS_END);
+    screen();
+    const auto selected = [&] {
+        const std::string shown = screen();
+        const size_t begin = shown.find("\n>") + 2;
+        return std::stoi(shown.substr(begin));
+    };
+    EXPECT_EQ(selected(), 0);
+    model_.press(MonitorKey::Down);
+    EXPECT_EQ(selected(), 1);
+    model_.press(MonitorKey::Down);
+    EXPECT_EQ(selected(), 2);
+    model_.press(MonitorKey::Up);
+    EXPECT_EQ(selected(), 1);
+    model_.press(MonitorKey::PageDown);
+    const int page = selected() - 1;
+    EXPECT_GT(page, 1);
+    model_.press(MonitorKey::PageDown);
+    EXPECT_EQ(selected(), 1 + 2 * page);
+    model_.press(MonitorKey::PageUp);
+    EXPECT_EQ(selected(), 1 + page);
+    model_.press(MonitorKey::End);
+    EXPECT_EQ(selected(), 29);
+    model_.press(MonitorKey::Home);
+    EXPECT_EQ(selected(), 0);
+}
+
+TEST_F(Monitor, KeysOfArraysMayBeStacks) {
+    mark(DJS_SHOWS_BEGIN);
+    event({"a[%s]=%d\n", "kl", "a", 1}, number(1) + number(0x10) + number(7));
+    mark(DJS_SHOWS_END);
+    EXPECT_NE(screen().find("0x10"), std::string::npos) << screen();
+}
+
 // A text is the script's output, whatever a format shows.
 TEST_F(Monitor, TextsAndPrintsAreNoRows) {
     EXPECT_FALSE(model_.take(Event{0, 1, clock_, {"", "", "", 0}, text("a text")}));

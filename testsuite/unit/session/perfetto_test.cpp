@@ -179,6 +179,18 @@ TEST_F(Formats, PerfettoShowsMessagesOnATrack) {
               "['messages of djstap', 'instant', 'error: worse']]\n");
 }
 
+TEST_F(Formats, PerfettoNamesThreads) {
+    meta_.fields = all_fields;
+    meta_.points = {"begin"};
+    const uint32_t any = format("x\n", "");
+    open({"perfetto:t"});
+    record(any, 1100, fields(7, 8, 0));
+    record(any, 1200, fields(7, 7, 0));
+    close();
+    // Nobody knows them: the records may be of another boot.
+    EXPECT_EQ(read("perfetto-threads", "t", "r"), "{8: 'thread 8', 7: 'thread 7'}\n");
+}
+
 // The clock of the trace is the monotonic one (3); what it shows at a time of day (1) is told once.
 TEST_F(Formats, PerfettoKnowsTheTimeOfDay) {
     open({"perfetto:t"});

@@ -255,6 +255,14 @@ TEST(SnapshotFrames, BucketsWithoutBoundsAreLeftOut) {
     }
 }
 
+TEST(SnapshotFrames, ABucketIsNamedByWhatItHolds) {
+    const HistogramShape logarithmic{DJS_HISTOGRAM_LOG, 128, 0, 0, 0};
+    EXPECT_EQ(bucket_text(logarithmic, 64), "0");
+    EXPECT_EQ(bucket_text(logarithmic, 65), "1");
+    EXPECT_EQ(bucket_text(logarithmic, 66), "2..3");
+    EXPECT_EQ(bucket_text(logarithmic, 63), "-1");
+}
+
 TEST(SnapshotFrames, ElementsMayBeTexts) {
     GlobalElement element;
     element.text = std::string("a\0b", 3);

@@ -331,6 +331,23 @@ TEST_F(DumpFile, FindsTheTableOfSymbols) {
     EXPECT_NE(find_rings(path, 77).failure().message.find("no records"), std::string::npos);
 }
 
+TEST_F(DumpFile, FindsARingThatSeveralPagesTellOf) {
+    djs_dump_page told, last;
+    std::memcpy(&told, &memory[120 * page], sizeof told);
+    last = told;
+    last.first = --told.count; // of one page, the last one
+    last.count = 1;
+    last.frames[0] = told.frames[told.count];
+    told.frames[told.count] = 0;
+    std::memcpy(&memory[120 * page], &told, sizeof told);
+    std::memcpy(&memory[121 * page], &last, sizeof last);
+    save();
+    const auto rings = find_rings(path, 77);
+    ASSERT_TRUE(rings);
+    EXPECT_EQ(rings->rings.front().missing_pages, 0U);
+    EXPECT_EQ(rings->rings.front().data, ring.data);
+}
+
 TEST_F(DumpFile, SaysWhatIsMissing) {
     memory.resize(122 * page);
     djs_dump_page told;
