@@ -219,15 +219,12 @@ class Parser {
     }
 
     NodePtr group() {
-        if (++depth_ > max_depth)
-            return fail("nests more than " + std::to_string(max_depth) + " groups");
         const uint32_t number = groups_++;
         if (number >= max_groups)
             return fail("has more than " + std::to_string(max_groups - 1) + " groups");
         NodePtr inner = alternation();
         if (!take(')'))
             return fail("has a '(' without its ')'", "write '\\\\(' for the character itself");
-        depth_--;
         auto node = std::make_shared<Node>(*make(Kind::Group, inner));
         node->group = number;
         node->low = std::min(node->low, number);
@@ -306,7 +303,7 @@ class Parser {
 
     std::string_view text_;
     size_t at_ = 0;
-    uint32_t groups_ = 1, depth_ = 0;
+    uint32_t groups_ = 1;
     std::optional<Failure> problem_;
 };
 
