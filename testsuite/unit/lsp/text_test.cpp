@@ -84,6 +84,14 @@ TEST(LspText, WordsAreNames) {
     EXPECT_EQ(word(43), "vfs");
     EXPECT_EQ(word(48), "read");
     EXPECT_EQ(word(2), "");
+    EXPECT_EQ(word(0), "x"); // the first character
+    for (const char* whole : {"vfs", "$x", "@count", "$$parms", "x"}) {
+        const Text only((std::string(whole)));
+        for (size_t at = 1; at <= only.text().size(); at++) {
+            EXPECT_EQ(only.word(at).begin, 0U) << whole << at;
+            EXPECT_EQ(only.word(at).end, only.text().size()) << whole << at;
+        }
+    }
     EXPECT_EQ(word(999), "read");
 }
 

@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -133,9 +135,36 @@ TEST_F(Pieces, ErrorsNameWhatCannotBeDone) {
     EXPECT_EQ(write_file(below, "x").failure().message, below + ": cannot create: Not a directory");
     EXPECT_EQ(write_atomically(below + "/it", "x").failure().message,
               below + ": cannot create: Not a directory");
-    EXPECT_EQ(write_atomically(folder_.path(), "x").failure().message,
-              folder_.path() + ": cannot write: Is a directory");
+    const std::string inner = folder_.file("inner");
+    ASSERT_EQ(mkdir(inner.c_str(), 0700), 0);
+    EXPECT_EQ(write_atomically(inner, "x").failure().message,
+              inner + ": cannot write: Is a directory");
+    const std::string longest = folder_.file(std::string(255, 'x'));
+    const std::string refused = write_atomically(longest, "x").failure().message;
+    EXPECT_TRUE(refused.starts_with(longest + ".")) << refused;
+    EXPECT_TRUE(refused.ends_with(": cannot create: File name too long")) << refused;
+    // Nothing is left of what could not be written.
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
     EXPECT_EQ(MappedFile::open(below).failure().message, below + ": cannot open: Not a directory");
+}
+
+TEST_F(Pieces, AMappedFileIsUnmapped) {
+    const std::string path = folder_.file("mapped");
+    ASSERT_TRUE(write_file(path, std::string(5000, 'x')));
+    const auto is_mapped = [&] {
+        return read_file("/proc/self/maps")->find(path) != std::string::npos;
+    };
+    {
+        const auto mapped = MappedFile::open(path);
+        ASSERT_TRUE(mapped);
+        EXPECT_TRUE(is_mapped());
+    }
+    EXPECT_FALSE(is_mapped());
+    // Larger than all memory that a process can have.
+    if (truncate(path.c_str(), off_t{1} << 60) != 0)
+        GTEST_SKIP() << "the file system has no files that are as large";
+    EXPECT_EQ(MappedFile::open(path).failure().message,
+              path + ": cannot map: Cannot allocate memory");
 }
 
 } // namespace
