@@ -10,6 +10,6 @@ sys.dont_write_bytecode = True
 import readers  # noqa: E402
 
 if __name__ == "__main__":
-    found = readers.READERS[sys.argv[1]](sys.argv[2])
+    found = {**readers.READERS, **readers.DETAILS}[sys.argv[1]](sys.argv[2])
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     print(eval(sys.argv[3], {"r": found}) if len(sys.argv) > 3 else len(found))

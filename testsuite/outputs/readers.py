@@ -242,6 +242,7 @@ def ctf(path):
     return [re.sub(r"^\[[^]]*\] ", "", line) for line in run.stdout.splitlines()]
 
 
-READERS = {"perfetto": perfetto, "perfetto-clocks": perfetto_clocks, "perfetto-threads": perfetto_threads,
-           "pprof": pprof, "pprof-times": pprof_times,
-           "folded": folded, "svg": svg, "csv": table, "json": json_lines, "ctf": ctf}
+READERS = {"perfetto": perfetto, "pprof": pprof, "folded": folded, "svg": svg, "csv": table, "json": json_lines,
+           "ctf": ctf}
+# What these leave out.
+DETAILS = {"perfetto-clocks": perfetto_clocks, "perfetto-threads": perfetto_threads, "pprof-times": pprof_times}
