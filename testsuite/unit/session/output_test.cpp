@@ -126,6 +126,19 @@ TEST(Output, ErrorsHaveThePlacesThatTheModuleKnows) {
               "ERROR: a\nERROR: b\nERROR: c\n");
 }
 
+TEST(Output, JsonEscapesWhatItsTextsMayNotContain) {
+    const std::string out = print_of(example_meta(),
+                                     {Record(0).text("\\a\"b\n\\").number(42),
+                                      Record(0).text("\\a\"b\n\x01\xc3\xa9").number(42)},
+                                     true, true, {})
+                                .out;
+    EXPECT_TRUE(out.starts_with(R"({"type":"printf","data":"\\a\"b\n\\(42)\n"})"
+                                "\n"
+                                R"({"type":"printf","data":"\\a\"b\n\u0001é(42)\n"})"
+                                "\n"))
+        << out;
+}
+
 TEST(Output, OnlyTheMonitorReceivesSnapshots) {
     ModuleMeta meta = example_meta();
     meta.formats.push_back({"n=%d\n", "l", "n", 0, true});
