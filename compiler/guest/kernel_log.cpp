@@ -11,7 +11,7 @@ namespace djstap {
 namespace {
 
 // How a kernel begins a report of a problem of its own.
-constexpr std::array<std::string_view, 23> signs{
+constexpr std::array<std::string_view, 24> signs{
     "BUG: ",
     "BUG kmalloc", // and other slabs: from SLUB's debugging
     "kernel BUG at",
@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 23> signs{
     "WARNING: lock held when returning",
     "WARNING: Nested lock",
     "unreferenced object ", // kmemleak's reports, as printed by the guest's agent
+    "left behind by a module, ", // as printed by the guest's agent, too
     "general protection fault",
     "unchecked MSR access",
     "Bad page state",

@@ -252,6 +252,7 @@ class Runner:
     def once(self, folder):
         """Returns (status, output, errors) of the case's command."""
         environment = dict(os.environ, T=folder, KERNEL=self.kernel, LC_ALL="C.UTF-8", DJSTAP_REPORT=self.report,
+                           DJSTAP_CHECK_REMAINS="1",
                            SOURCES=os.path.dirname(os.path.dirname(HERE)),
                            GUEST=" ".join(self.options_of_guest()),
                            DJSTAP=" ".join([shlex.quote(self.djstap)] + self.options_of_guest()))

@@ -65,6 +65,13 @@ void leaks_forget(void);
  * it finds to the kernel's log. Takes some seconds. */
 void leaks_tell(void);
 
+/* remains.c */
+/* What is there now is no module's. */
+void remains_note(void);
+/* Writes to the kernel's log what modules that were unloaded left behind. Waits, if there is
+ * something, because the kernel frees some memory later. */
+void remains_tell(void);
+
 /* channel.c */
 void channel_open(int fd);
 /* Sends one frame; returns when the kernel has accepted all of it. */

@@ -190,6 +190,7 @@ static void handle(char type, char *data, size_t size)
 	case GUEST_SETTLE:
 		settle();
 		leaks_forget();
+		remains_note();
 		done(NULL);
 		break;
 	case GUEST_FACTS:
