@@ -24,6 +24,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     not-in-forms: why       the same, with --handler-forms
     not-on-rt: why          the same, on the kernels with PREEMPT_RT
     not-on-newer: why       the same, on the kernels that are newer than those above
+    kernel-arguments: …     added to the kernel's command line
     nightly-on: 6.1         the kernels where only scripts/test --nightly runs it, because it takes long
     failing: 1              `run` only: how many of its runs of djstap end with a nonzero status; absent: none
     ends: lost              what the case does to its guests on purpose: lost, complained, emulator-died
@@ -75,7 +76,7 @@ KERNELS = ["6.1", "6.12"]
 DEBUG_KERNELS = ["sanitized", "races"]
 FIELDS = {"not-on-sanitized", "not-on-races", "not-on-rt", "not-on-newer", "not-in-forms",
           "title", "description", "keywords", "script", "file", "prepare", "options", "command", "run", "status",
-          "output", "errors", "kernels", "failing", "ends", "nightly-on", "preemptible", "parallel", "seeds"}
+          "output", "errors", "kernels", "kernel-arguments", "failing", "ends", "nightly-on", "preemptible", "parallel", "seeds"}
 OTHER_RUNS = ("preemptible", "parallel", "seeds")
 TIMEOUT = 300 if not os.environ.get("DJSTAP_LONG") else 3000
 PARALLEL = "-smp 4 -accel tcg,thread=multi"
@@ -239,6 +240,7 @@ class Runner:
         self.debug = debug_kernel(kernel) if kernel in DEBUG_KERNELS else None
         self.timeout = TIMEOUT * (PATIENCE if self.debug else 1)
         self.kernel_arguments = f"{kernel_arguments} {DEBUG_ARGUMENTS[kernel]}".strip() if self.debug else kernel_arguments
+        self.kernel_arguments = f"{self.kernel_arguments} {self.fields.get('kernel-arguments', '')}".strip()
         self.parallel = parallel or (kernel == "races" and "parallel" in self.fields)
 
     def options_of_guest(self):

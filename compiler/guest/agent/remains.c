@@ -269,6 +269,11 @@ void remains_tell(void)
 		usleep(WAIT_US);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while (now.tv_sec < start.tv_sec + PATIENCE_S);
+	log = fopen("/proc/sys/kernel/printk_devkmsg", "we");
+	if (log) { /* all lines, however fast they come */
+		fputs("on", log);
+		fclose(log);
+	}
 	log = fopen("/dev/kmsg", "we");
 	if (!log)
 		return;
