@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 24> signs{
     "WARNING: held lock freed",
     "WARNING: lock held when returning",
     "WARNING: Nested lock",
-    "unreferenced object ", // kmemleak's reports, as printed by the guest's agent
+    "unreferenced object ",      // kmemleak's reports, as printed by the guest's agent
     "left behind by a module, ", // as printed by the guest's agent, too
     "general protection fault",
     "unchecked MSR access",

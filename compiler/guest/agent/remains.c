@@ -84,8 +84,8 @@ typedef int visitor(FILE *log, const char *slab, const char *head, const char *s
 /* The kernel's functions that allocate for their caller. */
 static int is_allocator(const char *symbol)
 {
-	static const char *const names[] = {"kmalloc", "kvmalloc", "kmem_cache_alloc", "kstrdup",
-					    "kmemdup", "krealloc"};
+	static const char *const names[] = {"kmalloc", "kvmalloc", "kmem_cache_alloc",
+					    "kstrdup", "kmemdup",  "krealloc"};
 
 	symbol += strspn(symbol, "_");
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -223,7 +223,8 @@ static int named(FILE *log)
 	int found = 0;
 
 	while (proc && (file = readdir(proc))) {
-		if (strncmp(file->d_name, "djstap", 6) != 0 && strcmp(file->d_name, "systemtap") != 0)
+		if (strncmp(file->d_name, "djstap", 6) != 0 &&
+		    strcmp(file->d_name, "systemtap") != 0)
 			continue;
 		tell(log, "file in /proc", file->d_name, strlen(file->d_name));
 		found++;
