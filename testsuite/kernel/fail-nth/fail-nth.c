@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Loads a script's module repeatedly, on a kernel with fault injection (scripts/debug-kernels), so
-// that one allocation fails each time: the first, the second, … until the load succeeds.
-// Allocations that the kernel itself makes before the module's own code runs are skipped.
+// Loads a script's module repeatedly, so that one allocation fails each time: the first, the
+// second, … until the load succeeds. They fail on a kernel with fault injection
+// (scripts/debug-kernels), where those that the kernel itself makes before the module's own code
+// runs are skipped; or because the runtime is one of ../refusing, whose registrations fail, too,
+// and which counts what is not freed.
 //   fail-nth MODULE.ko [PARAMETER=VALUE…]
 // Checks each load: a failure must have a message from the module, and leave nothing attached; a
 // success may be without a message only if nothing is missing, so the allocations that may fail
@@ -25,6 +27,7 @@
 static const char *path, *parameters;
 static char name[64];
 static int image, faults, log_file;
+static int is_refusing;      // the module of ../refusing is loaded
 static char text[LOG_BYTES]; // the kernel's messages about one load
 static char before[LOG_BYTES], after[LOG_BYTES];
 static int wrong;
@@ -61,12 +64,34 @@ static int read_number(int fd) {
     return atoi(number);
 }
 
+#define REFUSING "/sys/module/refusing/parameters/"
+
+/* Reads a parameter of the refusing module: one word. */
+static const char* refusing(const char* parameter) {
+    static char word[128];
+    char file[128];
+    int fd;
+    ssize_t n;
+
+    snprintf(file, sizeof file, REFUSING "%s", parameter);
+    fd = open(file, O_RDONLY | O_CLOEXEC);
+    n = fd < 0 ? -1 : read(fd, word, sizeof word - 1);
+    if (n < 0)
+        fail(file);
+    close(fd);
+    word[n] = 0;
+    word[strcspn(word, "\n")] = 0;
+    return word;
+}
+
 static void fail_next(int n) {
     char number[32];
 
     snprintf(number, sizeof number, "%d", n);
     if (pwrite(faults, number, strlen(number), 0) < 0)
         fail("writing fail-nth");
+    if (is_refusing && n)
+        write_file(REFUSING "where", "");
 }
 
 /* Appends a file's lines to what is attached; a file that does not exist has none. */
@@ -131,6 +156,8 @@ static const char* function_of_module(void) {
     static char function[128];
     char tag[80], *at, *begin;
 
+    if (is_refusing)
+        return *strcpy(function, refusing("where")) ? function : NULL;
     snprintf(tag, sizeof tag, " [%s]", name);
     at = strstr(text, "FAULT_INJECTION");
     while (at && (at = strstr(at, tag))) {
@@ -204,6 +231,8 @@ static enum outcome try_once(int n, int* errors) {
     without_counts(after);
     if (strcmp(before, after))
         complain(n, "left behind:\n%s", after);
+    if (is_refusing && strcmp(refusing("live"), "0"))
+        complain(n, "%s allocations are not freed", refusing("live"));
     if (left > 0) {
         if (result)
             complain(n, "does not load: %s", strerror(error));
@@ -231,20 +260,25 @@ int main(int count, char** words) {
     if (count < 2)
         return 2;
     path = words[1];
+    is_refusing = !access(REFUSING "next", F_OK);
+    if (is_refusing)
+        snprintf(all, sizeof all, "refusing=%s ", refusing("address"));
     for (int i = 2; i < count; i++)
         strcat(strcat(all, words[i]), " ");
     parameters = all;
     begin = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(begin, "."), begin);
     image = open(path, O_RDONLY | O_CLOEXEC);
-    faults = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+    faults = open(is_refusing ? REFUSING "next" : "/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
     log_file = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (image < 0 || faults < 0 || log_file < 0)
         fail("opening the module, fail-nth and /dev/kmsg");
-    write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
-    write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
-    write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
-    write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0");
+    if (!is_refusing) {
+        write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
+        write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
+        write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
+        write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0");
+    }
     look(before);
     without_counts(before);
     /* Finds where the module's own code begins. */
