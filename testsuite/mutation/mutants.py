@@ -29,6 +29,7 @@ class Mutant:
     text: str
     before: str  # what stands before it in its line, and behind it
     behind: str
+    whole: tuple[int, int]  # begin and end of what it is evaluated with: of a comparison, both operands
 
     def key(self):
         """The same one in another state of the sources: a place by name and text, not by number."""
@@ -60,12 +61,12 @@ class Finder:
     def __init__(self, path, source):
         self.path, self.source, self.found = path, source, []
 
-    def add(self, function, kind, begin, end, text):
+    def add(self, function, kind, begin, end, text, whole=None):
         old = self.source[begin:end].decode()
         line = self.source.count(b"\n", 0, begin) + 1
         before = self.source[self.source.rfind(b"\n", 0, begin) + 1:begin].decode()
         behind = self.source[end:].split(b"\n", 1)[0].decode()
-        self.found.append(Mutant(self.path, line, function, kind, begin, end, old, text, before, behind))
+        self.found.append(Mutant(self.path, line, function, kind, begin, end, old, text, before, behind, whole or (begin, end)))
 
     def statement(self, cursor, function):
         """A statement that is an expression alone."""
@@ -113,7 +114,8 @@ class Finder:
             between = operator_between(*children, self.source)
             if between:
                 at, text = between
-                self.add(function, "comparison turned", at, at + len(text), TURNED[text])
+                self.add(function, "comparison turned", at, at + len(text), TURNED[text],
+                         (cursor.extent.start.offset, cursor.extent.end.offset))
         if kind == CursorKind.INTEGER_LITERAL:
             written = macro_free(cursor, self.source)
             match = re.fullmatch(rb"(0[xX][0-9a-fA-F]+|0|[1-9]\d*)([uUlL]*)", written) if written else None

@@ -14,7 +14,7 @@ import time
 SANDBOX = """
 mount --make-rprivate /
 mount --bind "$1" "$1"
-mount --bind "$1/tmp" /tmp
+mount --bind "$1/$2" /tmp
 # djstap removes what is left there by processes that are gone, and those of others are not seen here.
 mount -t tmpfs tmpfs /dev/shm
 mount -o remount,bind,ro /
@@ -23,7 +23,7 @@ for place in $(awk '$2 != "/" && $2 !~ "^/(proc|sys|dev|tmp)" { print $2 }' /pro
 done
 mount -t proc proc /proc
 cd "$PWD" # as it is mounted now
-shift
+shift 2
 exec "$@"
 """
 
@@ -151,10 +151,10 @@ class Tree:
         return dict(kept, HOME=os.path.join(self.path, "home"), DJSTAP_CACHE=os.path.join(self.path, "cache"),
                     DJSTAP_KERNELS=self.kernels, TMPDIR="/tmp", CCACHE_DISABLE="1", **(more or {}))
 
-    def run(self, command, timeout, folder=None, environment=None):
-        """(status, output, seconds); the status is None when it took too long."""
+    def run(self, command, timeout, folder=None, environment=None, tmp="tmp"):
+        """(status, output, seconds); the status is None when it took too long. `tmp` is the tree's folder that is /tmp to it."""
         began = time.monotonic()
-        sandboxed = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", SANDBOX, "sh", self.path] + command
+        sandboxed = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", SANDBOX, "sh", self.path, tmp] + command
         with subprocess.Popen(sandboxed, cwd=folder or self.path, env=self.environment(environment), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True) as process:
             try:
