@@ -375,9 +375,10 @@ def note(text):
 
 def run_case(path, djstap, kernel, kernel_arguments, parallel):
     try:
-        reason = reason_to_skip(read_case(path), kernel)
+        fields = read_case(path)
+        reason = reason_to_skip(fields, kernel)
         if not reason and "DJSTAP_HANDLER_FORMS" in os.environ:
-            reason = read_case(path).get("not-in-forms")
+            reason = fields.get("not-in-forms")
         if not reason and kernel not in KERNELS + DEBUG_KERNELS and not kernel_folder_in(os.environ, kernel):
             reason = f"there is no kernel {kernel}: scripts/kernels {kernel} fetches it"
         if reason:
