@@ -185,9 +185,12 @@ std::string flame_graph(const std::map<std::string, int64_t, std::less<>>& sampl
         "\" y=\"24\" style=\"display:none\">show all</text>\n";
     for (const Bar& bar : bars)
         out += bar_text(bar, total, height);
-    const std::string note =
-        total > 0 ? omitted ? std::to_string(omitted) + " functions are too narrow to be shown" : ""
-                  : "no samples";
+    std::string note;
+    if (total <= 0)
+        note = "no samples";
+    else if (omitted)
+        note = std::to_string(omitted) + (omitted == 1 ? " function is" : " functions are") +
+               " too narrow to be shown";
     return out + "<text id=\"note\" x=\"10\" y=\"" + std::to_string(height - 9) + "\">" + note +
            "</text>\n<script><![CDATA[" + script + "]]></script>\n</svg>\n";
 }

@@ -128,11 +128,13 @@ TEST(FlameGraph, TellsWhatIsTooNarrow) {
               std::string::npos);
     const std::string all = flame_graph({{"a", 1}, {"b", 11799}}, "all"),
                       two = flame_graph({{"a", 1}, {"b;c", 30000}, {"d", 2}}, "two"),
+                      one = flame_graph({{"a", 1}, {"b", 30000}}, "one"),
                       none = flame_graph({}, "none");
     EXPECT_NE(all.find("data-name=\"a\""), std::string::npos);
     EXPECT_EQ(all.find("too narrow"), std::string::npos);
     EXPECT_EQ(two.find("data-name=\"a\""), std::string::npos);
     EXPECT_NE(two.find(">2 functions are too narrow to be shown<"), std::string::npos);
+    EXPECT_NE(one.find(">1 function is too narrow to be shown<"), std::string::npos);
     EXPECT_NE(none.find(">no samples<"), std::string::npos);
 }
 
