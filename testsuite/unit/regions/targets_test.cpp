@@ -2,6 +2,9 @@
 // Each source of targets, on a program where no other one tells that control may enter a region.
 #include "program.h"
 
+#include <cstring>
+#include <elf.h>
+
 using namespace djstap;
 using namespace djstap::test;
 
@@ -57,6 +60,32 @@ TEST(Targets, ATableOfDistancesToALabel) {
               "table");
 }
 
+// Nothing is taken from it that is behind the last section, or before the first one.
+TEST(Targets, ATableAtTheBeginningOfTheFile) {
+    const std::string table = ".section .rodata\n.balign 4\ntable: .long .Lt - table\n";
+    EXPECT_EQ(reason_at_p(from_g("lea table(%rip), %rdx", table),
+                          {"--section-start=.rodata=0x400000", "-Ttext=0x500000"}),
+              "table");
+}
+
+// What is known of the table that one function has named says nothing about another one's.
+TEST(Targets, ATableOfAnotherFunctionExplainsNoJump) {
+    auto after_g = [](const std::string& g, const std::string& f, const std::string& data) {
+        return ".text\n.type g, @function\ng: " + g + "\nret\n.size g, .-g\n" +
+               entered_region(f + "\njmp *%rax") + ".section .rodata\n.balign 4\n" + data;
+    };
+    EXPECT_EQ(reason_at_p(after_g("lea table(%rip), %rdx", "lea number(%rip), %rdx",
+                                  "table: .long .Lt - table\nnumber: .long 7\n")),
+              "unknown-targets");
+    // Distances to a label of the first.
+    EXPECT_EQ(reason_at_p(after_g("lea table(%rip), %rdx\nlea .Lbase(%rip), %rcx\njmp *%rcx\n"
+                                  ".Lbase: nop",
+                                  "lea table(%rip), %rdx", "table: .long .Lt - .Lbase\n")),
+              "unknown-targets");
+    EXPECT_EQ(reason_at_p(after_g("nop", "lea table(%rip), %rdx", "table: .long .Lt - table\n")),
+              "table");
+}
+
 TEST(Targets, ATableOfAddresses) {
     // Not aligned, so that it is found by the instruction only.
     const std::string table = ".section .rodata\n.balign 8\n.byte 0\ntable: .quad g, .Lt\n";
@@ -80,6 +109,26 @@ TEST(Targets, APackedRelocation) {
               "address");
 }
 
+// An address, and maps of the 63 words behind it, each.
+TEST(Targets, EachPackedRelocation) {
+    const std::vector<std::string> options{"-pie", "--no-dynamic-linker", "-z",
+                                           "pack-relative-relocs", "-Ttext=0x10000"};
+    // Of 200 words, `at` has the target's address; it is relocated, as two before it are, or just a
+    // number.
+    auto with = [&](int at, bool relocated) {
+        std::string data = ".data\n.balign 8\n";
+        for (int i = 0; i < 200; i++)
+            data += i == at  ? relocated ? ".quad .Lt\n" : ".quad .Lt - f + 0x10000\n"
+                    : i <= 1 ? ".quad g\n"
+                             : ".quad 0\n";
+        return reason_at_p(from_g("nop", data), options);
+    };
+    for (const int at : {0, 1, 63, 64, 65, 126, 127, 128}) {
+        EXPECT_EQ(with(at, true), "address") << at;
+        EXPECT_EQ(with(at, false), "") << at;
+    }
+}
+
 TEST(Targets, ARelocationThatTheLinkerKept) {
     // Four bytes, which are no address of data otherwise.
     EXPECT_EQ(reason_at_p(from_g("nop", ".data\n.long .Lt\n"), {"-q"}), "address");
@@ -94,6 +143,16 @@ TEST(Targets, AnImmediateAddress) {
     EXPECT_EQ(reason_at_p(from_g("mov $.Lt, %edx")), "address");
     EXPECT_EQ(reason_at_p(from_g("pushq $.Lt")), "address");
     EXPECT_EQ(reason_at_p(from_g("movq $.Lt, 8(%rax)")), "address");
+}
+
+// Code is not entered because it is read.
+TEST(Targets, WhatIsReadIsNoAddress) {
+    EXPECT_EQ(reason_at_p(from_g("mov .Lt, %edx")), "");
+}
+
+TEST(Targets, AnAddressThatCodeOfNoFunctionComputes) {
+    EXPECT_EQ(reason_at_p(entered_region("", "lea .Lt(%rip), %rdx\nret")), "address");
+    EXPECT_EQ(reason_at_p(".text\nlea .Lt(%rip), %rdx\nret\n" + entered_region("")), "address");
 }
 
 TEST(Targets, ALandingPad) {
@@ -164,4 +223,28 @@ p:  mov $1, %eax
     EXPECT_EQ(analysis.reason("p"), "");
     EXPECT_FALSE(analysis.place("p").by_kernel);
     EXPECT_TRUE(analysis.place("p").region == 5);
+}
+
+// Sections that name others by numbers that no section has.
+TEST(Targets, DamagedNumbersOfSections) {
+    const std::string text = from_g("nop", ".data\n.balign 8\n.quad .Lt\n");
+    for (const std::vector<std::string>& options :
+         {std::vector<std::string>{"-q"}, {"-pie", "--no-dynamic-linker"}}) {
+        const Program program = Program::assembled(text, options);
+        const auto whole = read_file(program.path());
+        ASSERT_TRUE(whole);
+        Elf64_Ehdr header;
+        std::memcpy(&header, whole->data(), sizeof header);
+        for (const uint32_t number : {uint32_t{header.e_shnum}, UINT32_MAX})
+            for (const size_t field :
+                 {offsetof(Elf64_Shdr, sh_link), offsetof(Elf64_Shdr, sh_info)}) {
+                std::string bytes = *whole;
+                for (size_t i = 0; i < header.e_shnum; i++)
+                    std::memcpy(bytes.data() + header.e_shoff + i * sizeof(Elf64_Shdr) + field,
+                                &number, sizeof number);
+                const auto file = ElfFile::hold(std::move(bytes), "damaged");
+                ASSERT_TRUE(file);
+                EXPECT_TRUE(regions::Analysis::of(**file, {}));
+            }
+    }
 }
