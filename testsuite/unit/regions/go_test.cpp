@@ -132,6 +132,47 @@ TEST(Go, WhereAPanicContinues) {
     EXPECT_EQ(reason(source), "deferred");
     source.deferred = "4096"; // not in the function
     EXPECT_EQ(reason(source), "");
+    for (const auto& [deferred, resumed] :
+         {std::pair("0", uint64_t{0}), {"1", 1}, {".Lg - .Lf - 1", 15}, {".Lg - .Lf", 0}}) {
+        source.deferred = deferred;
+        const Program program = Program::assembled(text_of(source));
+        const auto file = ElfFile::open(program.path());
+        const regions::GoFunction f = regions::read_go_table(**file).functions.at(0);
+        EXPECT_EQ(f.resumed, resumed ? f.address + resumed : 0) << deferred;
+    }
+}
+
+// Also one that has no bytes, and one that is alone.
+TEST(Go, EachFunctionOfTheTable) {
+    auto changed = [](Source source, const std::string& number, const std::string& entries) {
+        std::string text = text_of(source);
+        text.replace(text.find(".quad 2, 0"), 10, ".quad " + number + ", 0");
+        const std::string own =
+            ".long .Lf - .Lf, .Lfirst - .Ltable, .Lg - .Lf, .Lsecond - .Ltable, .Lend - .Lf";
+        text.replace(text.find(own), own.size(), ".long " + entries);
+        return Program::assembled(text);
+    };
+    const Program empty = changed({}, "3",
+                                  "0, .Lfirst - .Ltable, .Lg - .Lf, .Lfirst - .Ltable, "
+                                  ".Lg - .Lf, .Lsecond - .Ltable, .Lend - .Lf");
+    const auto file = ElfFile::open(empty.path());
+    const regions::GoTable table = regions::read_go_table(**file);
+    ASSERT_EQ(table.functions.size(), 3U);
+    EXPECT_EQ(table.functions[1].size, 0U);
+    EXPECT_EQ(table.functions[2].name, "main.g");
+    EXPECT_EQ(table.functions[2].size, 4U);
+    EXPECT_EQ(table.at(table.functions[2].address)->name, "main.g");
+    EXPECT_EQ(table.at(table.functions[2].address + 3)->name, "main.g");
+    EXPECT_FALSE(table.at(table.functions[2].address + 4));
+    EXPECT_FALSE(table.at(table.functions[0].address - 1));
+    // What is known of its pointers.
+    Source source;
+    source.code = "test %al, (%rax)\n mov 8(%rax), %rcx\n nopl 0(%rax)\n ret\n";
+    const Program alone = changed(source, "1", "0, .Lfirst - .Ltable, .Lend - .Lf");
+    const Analyzed analysis(alone.path());
+    EXPECT_EQ(analysis->functions().size(), 1U);
+    EXPECT_EQ(analysis.reason("p"), "go-fault");
+    EXPECT_TRUE(analysis->place(analysis.place("p").address + 2)->safe());
 }
 
 // Each goroutine's first function returns to the byte behind the entry of this one.
@@ -315,6 +356,10 @@ TEST(Go, Rooms) {
     EXPECT_EQ(with(&Source::stack, "2, 2, 16, 127, 0"), "");
     EXPECT_EQ(with(&Source::stack, "2, 3, 16, 127, 0"), "jump");
     EXPECT_EQ(with(&Source::stack, "2, 3, 0"), "jump"); // it ends
+    EXPECT_EQ(with(&Source::stack, "2, 3, 0, 127, 0"), "jump");
+    EXPECT_EQ(with(&Source::preemption, "0, 3, 0"), "jump");
+    EXPECT_EQ(with(&Source::inlined, "0, 3, 0"), "jump");
+    EXPECT_EQ(with(&Source::stack, "2, 2, 1, 127, 0"), ""); // it is one less
     EXPECT_EQ(with(&Source::stack, "0"), "jump");
     EXPECT_EQ(with(&Source::preemption, "1, 127, 0"), "");
     EXPECT_EQ(with(&Source::preemption, "1, 9, 2, 127, 0"), "jump");
@@ -354,6 +399,11 @@ TEST(Go, AProgramThatIsLoadedAnywhere) {
     Source source;
     source.section = ".data.rel.ro, \"aw\"";
     source.deferred = ".Linside - .Lf";
+    EXPECT_EQ(reason(source, {"-pie", "--no-dynamic-linker"}), "deferred");
+    source.section += "\n.skip 4096";
+    EXPECT_EQ(reason(source, {"-pie", "--no-dynamic-linker"}), "deferred");
+    // Each magic number may be one that other data has by chance.
+    source.section += "\n.rept 15\n.quad " + source.magic + "\n.endr";
     EXPECT_EQ(reason(source, {"-pie", "--no-dynamic-linker"}), "deferred");
 }
 

@@ -124,6 +124,8 @@ TEST(Lines, WhatEachKindOfRowYields) {
 TEST(Lines, TheSizeOfRows) {
     EXPECT_EQ(encoded_size({}), 0U);
     EXPECT_EQ(encoded_size({row(0x1000, 1), end(0x1004)}), sequence_bytes + 1);
+    EXPECT_EQ(encoded_size({row(0x1000, 1), end(0x1000)}), sequence_bytes + 1 - 2);
+    EXPECT_EQ(encoded_size({row(0x1000, 1), end(0x1080)}), sequence_bytes + 1 + 1);
     // A special opcode, one behind const_add_pc, advance_pc, advance_line.
     EXPECT_EQ(encoded_size({row(0x1000, 1), row(0x1010, 1), end(0x1014)}), sequence_bytes + 2);
     EXPECT_EQ(encoded_size({row(0x1000, 1), row(0x1021, 1), end(0x1024)}), sequence_bytes + 3);
@@ -155,6 +157,92 @@ TEST(Lines, TheSizeIsTheAssemblers) {
     const auto few = sizes(3), many = sizes(400);
     EXPECT_GT(many.second, 800U);
     EXPECT_EQ(many.first - few.first, many.second - few.second);
+}
+
+// A row at a time: each number that changes the form of an instruction, and the next one. A line
+// that is written in an opcode of its own with the distance is from 5 less to 8 more.
+TEST(Lines, TheSizeOfEachRowIsTheAssemblers) {
+    // `more` are rows behind the first one, and what they describe.
+    auto sizes = [](const std::string& more) {
+        const Program program = Program::assembled("    .file 1 \"f.c\"\n    .file 2 \"g.c\"\n"
+                                                   "    .text\n    .globl f\nf:\n"
+                                                   "    .loc 1 1000\n    nop\n" +
+                                                   more);
+        const auto rows = read_line_rows(program.path());
+        const auto file = ElfFile::open(program.path());
+        EXPECT_TRUE(rows && file);
+        return std::pair((*file)->section(".debug_line")->size, encoded_size(*rows));
+    };
+    const auto base = sizes("");
+    std::vector<std::string> all;
+    auto add = [&](int distance, const std::string& loc) {
+        all.push_back(".loc 1 1000\nnop\n.skip " + std::to_string(distance - 1) + ", 0x90\n.loc " +
+                      loc + "\nnop\n");
+    };
+    for (const int line : {-1000 + 1, -66, -65, -64, -63, -6, -5, -4, -1,   0,   1,
+                           7,         8,   9,   10,  62,  63, 64, 65, 8000, 9000})
+        for (const int distance : {2, 3})
+            add(distance, "1 " + std::to_string(1000 + line));
+    for (const int distance : {15, 16, 17, 18, 19, 32, 33, 34, 35, 36, 127, 128, 129, 16383, 16384})
+        for (const int line : {-5, -4, -3, -2, -1, 0, 1, 2, 3, 8, 20})
+            add(distance, "1 " + std::to_string(1000 + line));
+    for (const int column : {1, 127, 128, 129, 16383, 16384})
+        add(3, "1 1000 " + std::to_string(column));
+    for (const int discriminator : {1, 127, 128, 129, 16383, 16384})
+        add(3, "1 1001 discriminator " + std::to_string(discriminator));
+    for (const char* loc : {"2 1000", "2 1001", "1 1000 basic_block", "1 1001 is_stmt 0"})
+        add(3, loc);
+    std::string together;
+    for (const std::string& each : all) {
+        together += each;
+    }
+    const auto whole = sizes(together);
+    EXPECT_GT(whole.second, base.second + 500);
+    EXPECT_EQ(whole.first - base.first, whole.second - base.second);
+    // Those alone in which an error could be made up for by another's.
+    for (const char* each :
+         {".loc 1 999\nnop\n.skip 16, 0x90\n.loc 1 998\n", ".loc 1 1063\n", ".loc 1 1064\n",
+          ".loc 1 936\n", ".loc 1 935\n", ".loc 1 1000 127\n", ".loc 1 1000 128\n",
+          ".skip 126, 0x90\n.loc 1 1001\n", ".skip 127, 0x90\n.loc 1 1020\n"}) {
+        const auto one = sizes(std::string(each) + "nop\n");
+        EXPECT_EQ(one.first - base.first, one.second - base.second) << each;
+    }
+}
+
+// Functions without rows, of one instruction, or that nobody can read.
+TEST(Lines, OfFunctionsThatAreAsked) {
+    const std::string others = R"(
+    .text
+    .type other, @function
+other: .loc 1 10
+    ret
+    .size other, .-other
+    .type data, @function
+data: .loc 1 11
+    nop
+    .byte 0x06
+    nop
+    ret
+    .size data, .-data
+)";
+    const std::string unmarked = R"(
+    .text
+    .type bare, @function
+bare: test %edi, %edi
+    je 1f
+    mov %rdi, %rax
+1:  ret
+    .size bare, .-bare
+)";
+    const std::string text = with_table(".loc 1 3");
+    const regions::LineCheck alone = checked(text), check = checked(unmarked + text + others);
+    EXPECT_EQ(alone.instructions, 5U);
+    EXPECT_EQ(check.instructions, 5U);
+    EXPECT_EQ(check.safe, alone.safe);
+    EXPECT_GT(check.safe, 0U);
+    EXPECT_EQ(check.leaders, alone.leaders);
+    EXPECT_EQ(check.all.missed, 0U);
+    EXPECT_EQ(check.all.planted, alone.all.planted);
 }
 
 TEST(Lines, BlocksAtLeaders) {

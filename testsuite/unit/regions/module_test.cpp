@@ -237,6 +237,13 @@ TEST(ModuleRegions, TextFromMemory) {
     .long p - ., .Lnew - .
     .long 7
     .byte 7, 7
+    # Directly before and behind the address in the call, which is restored nevertheless.
+    .long p + 7 - ., .Lnew - .
+    .long 7
+    .byte 1, 1
+    .long q - ., .Lnew - .
+    .long 7
+    .byte 2, 2
     .section .altinstr_replacement, "ax"
 .Lnew: .byte 0x90, 0x90, 5, 1, 2, 3, 4
 )";
@@ -288,6 +295,30 @@ q:  mov %ecx, %edx
     EXPECT_FALSE(regions::module_text(*file, loaded.substr(1)));
     EXPECT_FALSE(regions::module_text(*file, std::string(text.size(), '\0')));
     EXPECT_FALSE(regions::module_text(*linked_module_of(".data\n.quad 0"), loaded));
+}
+
+// Addresses may be all that is there, from the first byte to the last.
+TEST(ModuleRegions, TextOfAddresses) {
+    const auto file = linked_module_of(".text\n.quad other\n.type f, @function\n"
+                                       "f: mov $1, %eax\nmov $2, %ecx\nmov $3, %edx\nret\n"
+                                       ".size f, .-f\n.quad other\n");
+    ASSERT_TRUE(file);
+    const std::string text(file->section(".text")->bytes);
+    std::string live = text;
+    live.replace(0, 8, "\1\2\3\4\5\6\7\x8");
+    live.replace(text.size() - 8, 8, "\1\2\3\4\5\6\7\x8");
+    const auto merged = regions::module_text(*file, live);
+    ASSERT_TRUE(merged);
+    EXPECT_EQ(*merged, text);
+    // More than the section is read of it.
+    EXPECT_EQ(*regions::module_text(*file, live + "more"), text);
+    // Half of the other bytes tell that it is the module's.
+    for (const auto& [same, known] : {std::pair<size_t, bool>(8, true), {7, false}}) {
+        std::string other = live;
+        for (size_t at = 8 + same; at < 8 + 16; at++)
+            other[at] = static_cast<char>(~other[at]);
+        EXPECT_EQ(static_cast<bool>(regions::module_text(*file, other)), known) << same;
+    }
 }
 
 // The kernel's thunks and functions have names.
