@@ -108,6 +108,12 @@ TEST(Analysis, NamesPlaces) {
     EXPECT_EQ(analysis->describe(g), "g");
     EXPECT_EQ(analysis->describe(g + 3), "g+0x3");
     EXPECT_EQ(analysis->describe(16), "0x10");
+    // A function has the bytes of its size.
+    const uint64_t f = *analysis->address_of("f"), size = analysis->functions()[0].size;
+    EXPECT_EQ(analysis->describe(f + size - 1), "f+0x5");
+    EXPECT_FALSE(analysis->function_at(f + size));
+    EXPECT_EQ(analysis->describe(f + size).substr(0, 2), "0x");
+    EXPECT_FALSE(analysis->function_at(f - 1));
     EXPECT_FALSE(analysis->place(g + 1));
     EXPECT_FALSE(analysis->place(16));
     EXPECT_FALSE(analysis->function("h"));
@@ -116,6 +122,90 @@ TEST(Analysis, NamesPlaces) {
     EXPECT_TRUE(places[0].leader);
     EXPECT_FALSE(places[1].leader);
     EXPECT_TRUE(places[3].leader);
+}
+
+// Threads judge them in parts.
+TEST(Analysis, ManyFunctions) {
+    // Each one's place p is before a target, the long jump behind it has room.
+    const Program program = Program::assembled(R"(
+    .text
+    .altmacro
+    .macro one id
+    .globl f\id, p\id, room\id
+    .type f\id, @function
+f\id:
+    test %eax, %eax
+    je 1f
+p\id: cltq
+1:  nop
+    jmp f\id
+room\id:
+    mov $1, %eax
+    mov $2, %ecx
+    ret
+    .size f\id, .-f\id
+    .skip 200, 0
+    .endm
+    .set count, 0
+    .rept 513
+    one %count
+    .set count, count + 1
+    .endr
+)",
+                                               {"-e", "f0"});
+    const Analyzed analysis(program.path(), regions::Model::Short);
+    ASSERT_EQ(analysis->functions().size(), 513U);
+    for (const regions::FunctionResult& each : analysis->functions()) {
+        EXPECT_EQ(each.instructions, 8U) << each.name;
+        EXPECT_EQ(each.safe, analysis->functions()[0].safe) << each.name;
+    }
+    for (const char* number : {"0", "1", "254", "255", "256", "257", "511", "512"}) {
+        const regions::Place place = analysis.place(std::string("p") + number);
+        EXPECT_TRUE(place.safe()) << number;
+        EXPECT_EQ(place.room, analysis->address_of(std::string("room") + number)) << number;
+    }
+}
+
+// Where a function is patched: behind a landing pad.
+TEST(Analysis, Entries) {
+    const Program program = Program::assembled(R"(
+    .text
+    .globl f, g
+    .type f, @function
+f:  mov $1, %eax
+    mov $2, %eax
+    ret
+    .size f, .-f
+    .type g, @function
+g:  endbr64
+    mov $1, %eax
+    ret
+    .size g, .-g
+)");
+    const Analyzed analysis(program.path());
+    const uint64_t f = *analysis->address_of("f"), g = *analysis->address_of("g");
+    EXPECT_EQ(analysis->entry(f)->address, f);
+    EXPECT_EQ(analysis->entry(g)->address, g + 4);
+    EXPECT_TRUE(analysis->entry(g)->safe());
+    EXPECT_FALSE(analysis->entry(f + 1));
+    EXPECT_FALSE(analysis->entry(1));
+    EXPECT_TRUE(analysis->functions()[0].entry_safe);
+    EXPECT_TRUE(analysis->functions()[1].entry_safe);
+    EXPECT_EQ(analysis->totals().entries_safe, 2U);
+}
+
+// Of a place that is not one of the analysis: only instructions have bytes.
+TEST(Analysis, ReplacedBytesAreThoseOfInstructions) {
+    const Program program = Program::assembled(
+        ".globl f\n.type f, @function\nf: mov $1, %eax\n.byte 0x06\nret\n.size f, .-f\n");
+    const Analyzed analysis(program.path());
+    regions::Place place = analysis.place("f");
+    place.region = 5;
+    EXPECT_EQ(analysis->replaced_bytes(place).bytes, std::string("\xb8\1\0\0\0", 5));
+    place.region = 6;
+    EXPECT_EQ(analysis->replaced_bytes(place).bytes, "");
+    place.address = 1;
+    EXPECT_EQ(analysis->replaced_bytes(place).bytes, "");
 }
 
 TEST(Analysis, SaysTheSameInOneThread) {

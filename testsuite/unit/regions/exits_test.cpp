@@ -78,6 +78,18 @@ TEST(Exits, AJumpToAnotherFunctionIsOne) {
               "it may end by a jump to another function, which returns in its place");
 }
 
+TEST(Exits, OnlyAJumpToAnotherFunction) {
+    EXPECT_EQ(exits_of_f(code_of_f("jmp *%rax")),
+              "it may end by a jump to another function, which returns in its place");
+}
+
+// The next function begins where this one ends.
+TEST(Exits, JumpsToTheNextFunctionAreNoneIntoThisOne) {
+    EXPECT_EQ(exits_of_f(code_of_f("xor %ecx, %ecx\n lea 1(%rdi), %rax\n ret",
+                                   "\n.type g, @function\ng: sub $1, %edi\n jne g\n ret\n")),
+              "6:2+5");
+}
+
 TEST(Exits, PartsThatWereSplitOffReturnForTheFunction) {
     const std::string cold = "\n.type f.cold, @function\nf.cold: mov $7, %eax\n ret\n"
                              ".size f.cold, .-f.cold\n";
@@ -95,6 +107,17 @@ TEST(Exits, WhatIsJumpedToWithAUsedStackIsAPart) {
     // Not if it is a function as well.
     EXPECT_EQ(exits_of_f(code_of_f(body, part + "\n.type g, @function\ng: call p\n ret\n")),
               "another function has a part of it in common");
+    EXPECT_EQ(exits_of_f(code_of_f(body, part + "\n.type g, @function\ng: jmp p\n")),
+              "a jump from another function leads into it");
+    // A part is found once, and ends where its function does.
+    EXPECT_EQ(exits_of_f(code_of_f("push %rbx\n.cfi_def_cfa_offset 16\n test %edi, %edi\n jz p\n"
+                                   "jc p\n mov $2, %eax\n pop %rbx\n.cfi_def_cfa_offset 8\n ret",
+                                   part + second)),
+              "13:7+7,20:14+7");
+    EXPECT_EQ(exits_of_f(code_of_f("push %rbx\n.cfi_def_cfa_offset 16\n test %edi, %edi\n jz 1f\n"
+                                   "mov $2, %eax\n pop %rbx\n.cfi_def_cfa_offset 8\n ret",
+                                   part + "1: int3\n.skip 8, 0xcc\n" + second)),
+              "it may end by a jump to another function, which returns in its place");
 }
 
 // Without .eh_frame, the debug information tells it, in any version.

@@ -268,6 +268,36 @@ f.cold: jmp .Lback
     EXPECT_EQ(analysis->describe(*unsafe[0].entered_from), "f.cold");
 }
 
+// What another symbol's jump enters is unsafe from the second byte of the jump to its last one.
+TEST(KernelTables, UnsafePlaces) {
+    auto unsafe = [](const std::string& before) {
+        const std::string text = R"(
+    .text
+    .globl f, p
+    .type f, @function
+f:  xor %ecx, %ecx
+p:  )" + before + R"(
+.Lback:
+    mov $7, %edx
+    ret
+    .size f, .-f
+    .type f.cold, @function
+f.cold: jmp .Lback
+    .size f.cold, .-f.cold
+)";
+        const Program program = Program::assembled(kernel(text));
+        const Analyzed analysis(program.path());
+        std::string places;
+        for (const regions::UnsafePlace& each : analysis->unsafe())
+            places +=
+                analysis->describe(each.address) + "-" + analysis->describe(each.entered_at) + " ";
+        return places;
+    };
+    EXPECT_EQ(unsafe("cltd"), "f+0x2-f+0x3 ");
+    EXPECT_EQ(unsafe("mov %rdi, 8(%rax)"), "f+0x2-f+0x6 ");
+    EXPECT_EQ(unsafe("mov %rdi, 8(%rax,%rcx)"), "");
+}
+
 // The crash that was reproduced on this kernel: the cold part jumps back to three bytes behind.
 TEST(KernelTables, TheKnownUnsafePlaces) {
     const auto path = vmlinux("6.1");

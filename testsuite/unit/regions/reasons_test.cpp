@@ -185,6 +185,12 @@ TEST(Reasons, AJumpMaySkipAPrefix) {
     const Analyzed analysis(program.path());
     EXPECT_EQ(analysis.reason("p"), "");
     EXPECT_EQ(analysis.reason("q"), "jump");
+    // Behind it, there is no way to read the instruction, nor in one without a prefix.
+    EXPECT_EQ(
+        reason_at_p(function("mov $1, %eax", "je .Lin + 2\n.Lin: lock cmpxchg %ecx, 0x100(%rdx)")),
+        "not-decoded");
+    EXPECT_EQ(reason_at_p(function("mov $1, %eax", "je .Lin + 1\n.Lin: mov $7, %edx")),
+              "not-decoded");
 }
 
 TEST(Reasons, RestartableSequence) {
@@ -196,6 +202,11 @@ TEST(Reasons, RestartableSequence) {
     EXPECT_EQ(reason_of("p", 2, "g"), "restartable-sequence");
     EXPECT_EQ(reason_of("f", 2, "g"), "");
     EXPECT_EQ(reason_of("f", 3, "g"), "restartable-sequence");
+    // One byte, which is the first of all code.
+    const Program first = Program::assembled(
+        ".globl f\n.type f, @function\nf: mov $1, %eax\nmov $2, %ecx\nret\n.size f, .-f\n"
+        ".section __rseq_cs, \"a\"\n.balign 32\n.long 0, 0\n.quad f, 1, f + 10\n");
+    EXPECT_EQ(Analyzed(first.path()).reason("f"), "restartable-sequence");
     EXPECT_EQ(reason_of("p + 4", 2, "g"), "restartable-sequence");
     EXPECT_EQ(reason_of("p + 6", 3, "g"), "");
     // The signature: four bytes before the place where an interrupted one continues.
