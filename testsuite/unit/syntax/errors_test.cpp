@@ -2,6 +2,7 @@
 // The consequences of errors: each diagnostic of the phase, one per mistake, at its place.
 #include "parsing.h"
 
+#include <array>
 #include <set>
 
 using namespace djstap;
@@ -30,7 +31,15 @@ const Mistake mistakes[] = {
      "t.stp:1:17: error: unexpected end of file, expected an expression or ')'"},
     {"syntax-error", "probe begin { return -",
      "t.stp:1:23: error: unexpected end of file, expected an expression"},
-    {"syntax-error", "probe kernel. {}", "expected a probe point"},
+    {"syntax-error", "probe begin { x = (1 + (2) }", "unexpected '}', expected ')'",
+     "t.stp:1:19: note: this '(' is not closed"},
+    {"syntax-error", "probe begin { x = a[b[1] + [c in d] }", "unexpected '}'"},
+    {"syntax-error", "probe kernel. {}", "expected a probe point [syntax-error]"},
+    // What is long is cut.
+    {"syntax-error", "probe begin { f(a bcdefghijklmnopqrstuvwxy) }",
+     "unexpected 'bcdefghijklmnopqrstuvwxy', expected"},
+    {"syntax-error", "probe begin { f(a bcdefghijklmnopqrstuvwxyz) }",
+     "unexpected 'bcdefghijklmnopqrstuvwxy\xe2\x80\xa6', expected"},
     {"syntax-error", "probe begin printf(\"x\")", "unexpected 'printf', expected '{'",
      "enclosed in '{' and '}'"},
     {"syntax-error", "probe begin { f(a b) }",
@@ -48,6 +57,10 @@ const Mistake mistakes[] = {
     {"syntax-error", "probe begin { global x }", "unexpected 'global'", "outside of probes"},
     {"syntax-error", "probe begin { if a > b c }", "unexpected 'a', expected '('",
      "in parentheses"},
+    {"syntax-error", "probe begin { foreach a in b c }", "unexpected 'a', expected '('",
+     "enclose what follows 'foreach' in parentheses"},
+    {"syntax-error", "probe begin { while a c }", "unexpected 'a', expected '('",
+     "enclose what follows 'while' in parentheses"},
     {"syntax-error", "probe begin { else x }", "unexpected 'else'", "no 'if' before it"},
     {"syntax-error", "probe begin { catch (x) {} }", "unexpected 'catch'", "no 'try' before it"},
     {"syntax-error", "probe begin { try { x } }", "expected 'catch'"},
@@ -59,14 +72,24 @@ const Mistake mistakes[] = {
     {"syntax-error", "probe begin { foreach (x in 5) {} }",
      "unexpected '5', expected a statistic such as @count or the name of an array"},
     {"syntax-error", "prob begin {}",
-     "t.stp:1:1: error: unexpected 'prob', expected a probe, a function or a global",
+     "t.stp:1:1: error: unexpected 'prob', expected a probe, a function or a global "
+     "[syntax-error]",
      "did you mean 'probe'?"},
+    {"syntax-error", "kprobe:vfs_read { x }", "unexpected 'kprobe'",
+     "hint: write: probe kernel.function(\"NAME\") { … }"},
+    {"syntax-error", "BEGIN { x }", "unexpected 'BEGIN'", "hint: write: probe begin { … }"},
+    {"syntax-error", "func f(x) {}", "unexpected 'func'", "function name(parameters)"},
+    {"syntax-error", "x[1] = 5", "unexpected 'x'", "global x"},
+    {"syntax-error", "function f:5 {}",
+     "unexpected '5', expected 'long' or 'string' [syntax-error]"},
     {"syntax-error", "def f(x) {}", "unexpected 'def'", "function name(parameters)"},
     {"syntax-error", "kernel.function(\"x\") {}", "unexpected 'kernel'",
      "begins with the keyword 'probe'"},
     {"syntax-error", "x = 5", "unexpected 'x'", "global x"},
     {"syntax-error", "print(5)", "unexpected 'print'", "probe begin"},
     {"syntax-error", "while (1) {}", "unexpected 'while'", "probe begin"},
+    {"syntax-error", "if (1) {}", "unexpected 'if'", "probe begin"},
+    {"syntax-error", "try { x }", "unexpected 'try'", "probe begin"},
     {"syntax-error", "probe begin {} }", "unexpected '}'", "an extra '}'"},
     {"syntax-error", "global 5", "expected the name of a variable"},
     {"syntax-error", "function (x) {}", "expected the name of a function"},
@@ -75,17 +98,30 @@ const Mistake mistakes[] = {
      "double quotes"},
     {"unknown-character", "probe begin { print(\xe2\x80\x9cx\xe2\x80\x9d) }", "\xe2\x80\x9c",
      "typographic"},
+    {"unknown-character", "probe begin { %) }", "'%)'", "the syntax of a conditional is"},
+    {"unknown-character", "probe begin { %? }", "'%?'", "the syntax of a conditional is"},
+    {"unknown-character", "probe begin { %: }", "'%:'", "the syntax of a conditional is"},
+    {"unknown-character", "probe begin { \\ }", "'\\'"},
     {"unterminated-comment", "probe begin {}\n  /* x\n", "t.stp:2:3: error"},
     {"unterminated-string", "probe begin { print(\"abc) }\nprobe end {}", "t.stp:1:21: error"},
     {"unterminated-embedded-c", "%{ x %)", "t.stp:1:1: error"},
     {"number-too-large", "probe begin { x = 18446744073709551616 }",
      "18446744073709551616 does not fit"},
-    {"bad-number", "probe begin { x = 08 }", "octal", "leading 0"},
-    {"bad-number", "probe begin { x = 5UL }", "no suffix"},
-    {"bad-number", "probe begin { x = 12ab }", "a letter follows"},
+    {"bad-number", "probe begin { x = 08 }", "octal", "hint: remove the leading 0"},
+    {"bad-number", "probe begin { x = 019 }", "octal", "hint: remove the leading 0"},
+    {"bad-number", "probe begin { x = 5UL }", "no suffix", "remove the suffix"},
+    {"bad-number", "probe begin { x = 12ab }", "a letter follows",
+     "hint: a hexadecimal number begins with 0x"},
+    {"bad-number", "probe begin { x = 12x }", "a letter follows"},
+    {"bad-number", "probe begin { x = 0x1g }", "a digit is not hexadecimal"},
     {"bad-number", "probe begin { x = 0x }", "0x must be followed by digits"},
     {"unknown-directive", "probe begin { x = @cuont(y) }", "t.stp:1:19: error: '@cuont'",
      "did you mean '@count'?"},
+    {"unknown-directive", "probe begin { x = @hist_linaer(y) }", "'@hist_linaer'",
+     "did you mean '@hist_linear'?"},
+    {"unknown-directive", "probe begin { x = @csat(y) }", "'@csat'", "did you mean '@cast'?"},
+    {"unknown-directive", "probe begin { x = @something(y) }", "'@something'",
+     "a macro is defined with: @define name"},
     {"unknown-directive", "@define thing %( 1 %) probe begin { x = @thnig }", "'@thnig'",
      "did you mean '@thing'?"},
     {"unknown-directive", "@defin thing %( 1 %)", "t.stp:1:1: error: '@defin'", "@define name"},
@@ -101,10 +137,23 @@ const Mistake mistakes[] = {
      "t.stp:2:1: error: macro '@m' is defined twice", "t.stp:1:9: note"},
     {"macro-arguments", "@define m(a, b) %( 1 %) probe x { y = @m(1) }",
      "macro '@m' takes 2 arguments, but 1 is given"},
+    {"macro-arguments", "@define m(a) %( 1 %) probe x { y = @m }",
+     "t.stp:1:36: error: macro '@m' takes 1 argument, but 0 are given"},
+    {"macro-arguments", "@define m(a) %( 1 %) probe x { y = 5 @m", "but 0 are given"},
+    {"macro-arguments", "@define m(a) %( 1 %) probe x { y = @m(1, 2) }", "but 2 are given"},
     {"unterminated-macro-arguments", "@define m(a) %( 1 %) probe x { y = @m(1 }", "no closing ')'"},
     {"recursive-macro", "@define a %( @a %) probe x { y = @a }", "macro '@a' is recursive"},
     {"bad-condition", "%( kernel_v > %? global a %)",
-     "unexpected '%?' in a %( condition, expected a string or a number"},
+     "t.stp:1:13: error: unexpected '%?' in a %( condition, expected a string or a number"},
+    {"bad-condition", "%( kernel_v == arch %? global a %)",
+     "t.stp:1:16: error: unexpected 'arch' in a %( condition, expected a string or a number"},
+    {"bad-condition", "%( kernel_v %? global a %)", "t.stp:1:4: error: unexpected '%?'",
+     "expected a comparison such as '=='"},
+    {"bad-condition", "%( %? global a %)", "t.stp:1:1: error: unexpected '%?'",
+     "expected a name such as kernel_v or arch"},
+    {"bad-condition", "%( 1 == 1 && %? global a %)", "t.stp:1:11: error: unexpected '%?'"},
+    {"bad-condition", "%( CONFIG_SMP == kernel_v %? global a %)",
+     "t.stp:1:18: error: unexpected 'kernel_v'"},
     {"bad-condition", "%( arch < \"x\" %? global a %)", "expected '==' or '!='"},
     {"bad-condition", "%( 1 == \"a\" %? global a %)", "expected a number"},
     {"bad-condition", "%( guru_mode == \"1\" %? global a %)", "expected 0 or 1"},
@@ -187,10 +236,18 @@ const Mistake mistakes[] = {
      "more than 10000 points"},
     {"bad-statistic-arguments", "probe begin { x = @hist_linear(y, 1) }", "@hist_linear takes"},
     {"bad-statistic-arguments", "probe begin { x = @count(y, 1) }", "@count takes one variable"},
+    {"bad-statistic-arguments", "probe begin { x = @variance(y, \"3\") }",
+     "numbers after the variable"},
+    {"bad-statistic-arguments", "probe begin { x = @hist_linear(y, 1, \"2\", 3) }",
+     "numbers after the variable"},
+    {"bad-statistic-arguments", "probe begin { x = @variance(y, 3, 4) }", "optionally a bit shift"},
+    {"sorted-twice", "probe begin { foreach (v- = k+ in c) {} }", "only one key or value",
+     "t.stp:1:25: note: already sorted here"},
     {"sorted-twice", "probe begin { foreach ([a+, b-] in c) {} }", "only one key or value"},
     {"sort-without-order", "probe begin { foreach (a in c @sum) {} }", "@sum does not specify",
      "@sum-"},
-    {"bad-global-size", "global a[0]", "must be from 1"},
+    {"bad-global-size", "global a[0]", "t.stp:1:10: error", "must be from 1"},
+    {"bad-global-size", "global a[100000001]", "must be from 1 to 100000000"},
     {"not-deletable", "probe begin { delete 5 }", "a number cannot be deleted"},
 };
 
@@ -256,6 +313,30 @@ TEST(Mistakes, WhatFollowsABodyIsReadAsAnItem) {
     }
 }
 
+// What follows is found: behind a body, or at a word that begins an item.
+TEST(Mistakes, WhereReadingGoesOn) {
+    for (const auto& [script, places] :
+         std::initializer_list<std::pair<const char*, std::vector<const char*>>>{
+             // A component is no beginning.
+             {".probe x { y = = 1 }\n5", {"1:1", "2:1"}},
+             {"probe a b.function { y = = 1 }\n5", {"1:9", "2:1"}},
+             // An extra '}' closes nothing.
+             {"} x { }\n5", {"1:1", "2:1"}},
+             {"} probe x { y = = 1 }", {"1:1", "1:17"}},
+             {"5 function f() { y = = 1 }", {"1:1", "1:22"}},
+             {"5 private z 6", {"1:1", "1:13"}},
+             {"probe a { global z }\n5", {"1:11", "2:1"}},
+             {"probe a { private z }\n5", {"1:11", "2:1"}},
+             {"probe a { x = = 1 global z 5", {"1:15", "1:28"}}}) {
+        const std::string text = diagnostics_of(script, places.size());
+        for (const char* place : places)
+            EXPECT_NE(text.find("t.stp:" + std::string(place) + ": error: unexpected"),
+                      std::string::npos)
+                << script << "\n"
+                << text;
+    }
+}
+
 TEST(Mistakes, TheirNumberIsLimited) {
     std::string script;
     for (int i = 0; i < 1000; i++)
@@ -309,6 +390,44 @@ TEST(Mistakes, DeepNestingIsRefused) {
         EXPECT_NE(text.find("[nested-too-deeply]"), std::string::npos)
             << script.substr(0, 40) << text.substr(0, 400);
     }
+}
+
+// As deep as the message says, and not deeper.
+TEST(Mistakes, TheDepthThatIsRefused) {
+    auto nested = [](const std::string& begin, const std::string& open, const std::string& middle,
+                     const std::string& close, size_t depth) {
+        std::string script = begin;
+        for (size_t i = 0; i < depth; i++)
+            script += open;
+        script += middle;
+        for (size_t i = 0; i < depth; i++)
+            script += close;
+        return script;
+    };
+    const std::string message = "nested too deeply: more than ";
+    for (const auto& [begin, open, middle, close, end] :
+         {std::array<const char*, 5>{"", "%( 1 == 1 %? ", "global a", " %)", ""},
+          {"probe x ", "{", "", "}", ""},
+          {"probe x { y = ", "(", "1", ")", " }"}}) {
+        const std::string deep = nested(begin, open, middle, close, 20000) + end;
+        const std::string text = diagnostics_of(deep);
+        const size_t at = text.find(message);
+        ASSERT_NE(at, std::string::npos) << text.substr(0, 400);
+        const size_t most = std::stoul(text.substr(at + message.size()));
+        const size_t own = std::string_view(begin).find('{') != std::string_view::npos ? 1 : 0;
+        EXPECT_TRUE(Parsing().parse(nested(begin, open, middle, close, most - own) + end).file)
+            << begin << open;
+        EXPECT_FALSE(Parsing().parse(nested(begin, open, middle, close, most - own + 1) + end).file)
+            << begin << open;
+    }
+    std::string text;
+    EXPECT_FALSE(Parsing().parse_macros(
+        nested("", "%( 1 == 1 %? ", "@define a %( 1 %)", " %)", 1000), &text));
+    EXPECT_NE(text.find(message + "256 levels"), std::string::npos) << text;
+    EXPECT_TRUE(
+        Parsing().parse_macros(nested("", "%( 1 == 1 %? ", "@define a %( 1 %)", " %)", 256)));
+    EXPECT_FALSE(
+        Parsing().parse_macros(nested("", "%( 1 == 1 %? ", "@define a %( 1 %)", " %)", 257)));
 }
 
 TEST(Mistakes, WhatIsLongIsNotDeep) {

@@ -46,6 +46,48 @@ TEST(Expressions, PrecedenceIsTheLanguages) {
     EXPECT_EQ(canonical_expression("a < b < c"), "a < b < c");
 }
 
+// A match and a membership may be followed by looser operators alone.
+TEST(Expressions, WhatMayFollowAMatchOrAMembership) {
+    for (const char* op : {"&", "^", "|", "&&", "||"}) {
+        same_expression("a in b " + std::string(op) + " c");
+        same_expression("a =~ \"x\" " + std::string(op) + " c");
+        same_expression("a !~ \"x\" " + std::string(op) + " c");
+    }
+    same_expression("a in b ? c : d");
+    same_expression("a =~ \"x\" ? c : d");
+    same_expression("a =~ \"x\" in b");
+    for (const char* op : {"<", "<=", ">", ">=", "==", "!="})
+        for (const char* left : {"a in b", "a =~ \"x\""}) {
+            const std::string script = "probe x { v = " + std::string(left) + " " + op + " c }";
+            EXPECT_NE(diagnostics_of(script).find("unexpected '" + std::string(op) + "'"),
+                      std::string::npos)
+                << script;
+        }
+    // Nor may a match follow a comparison; it may follow whatever binds less or more tightly.
+    for (const char* op : {"<", "<=", ">", ">=", "==", "!="})
+        EXPECT_NE(diagnostics_of("probe x { v = a " + std::string(op) + " b =~ \"x\" }")
+                      .find("unexpected '=~'"),
+                  std::string::npos)
+            << op;
+}
+
+TEST(Expressions, EscapesInStrings) {
+    auto value = [](const std::string& text) {
+        Parsing parsing;
+        auto parsed = parsing.parse("global a = \"" + text + "\"");
+        return parsed.file ? ast::as<ast::StringLiteral>(*parsed.file->globals[0].initial).value
+                           : parsed.diagnostics;
+    };
+    EXPECT_EQ(value(R"(\0x)"), std::string("\0x", 2));
+    EXPECT_EQ(value(R"(\7\07\0077\377)"), "\7\7\7"
+                                          "7\xff");
+    EXPECT_EQ(value(R"(\8)"), "8");
+    EXPECT_EQ(value(R"(\x7\x41g\xFf\xfF0)"), "\7Ag\xff\xff"
+                                             "0");
+    EXPECT_EQ(value(R"(\xg)"), "xg");
+    EXPECT_EQ(value(R"(\a\b\f\n\r\t\v\'\?\\)"), "\a\b\f\n\r\t\v'?\\");
+}
+
 TEST(Expressions, EveryOperator) {
     for (const char* op : {"+",  "-", "*",  "/",  "%",  ".", "<<", ">>", ">>>", "<",
                            "<=", ">", ">=", "==", "!=", "&", "^",  "|",  "&&",  "||"})
@@ -106,6 +148,35 @@ TEST(Expressions, TargetValues) {
         same_expression(text);
 }
 
+// One or two $ at the end request text; more belong to the name.
+TEST(Expressions, PrettyPrinting) {
+    auto shown = [](const std::string& text) {
+        Parsing parsing;
+        auto parsed = parsing.parse("probe x { v = " + text + " }");
+        if (!parsed.file)
+            return parsed.diagnostics;
+        const auto& statement =
+            ast::as<ast::ExpressionStatement>(*parsed.file->probes[0].body->statements[0]);
+        const auto& target =
+            ast::as<ast::TargetSymbol>(*ast::as<ast::Assignment>(*statement.expression).value);
+        std::string out = target.name;
+        for (const ast::Component& each : target.components)
+            out += std::string(each.kind == ast::Component::Kind::PrettyPrint ? "|" : ".") +
+                   each.member + "(" + std::string(parsing.sources.text(each.range)) + ")";
+        return out;
+    };
+    EXPECT_EQ(shown("$x"), "$x");
+    EXPECT_EQ(shown("$x$"), "$x|$($)");
+    EXPECT_EQ(shown("$x$$"), "$x|$$($$)");
+    EXPECT_EQ(shown("$x$$$"), "$x$$$");
+    EXPECT_EQ(shown("$a$b"), "$a$b");
+    EXPECT_EQ(shown("$x->y$"), "$x.y(->y$)|$($)");
+    EXPECT_EQ(shown("$x->y$$"), "$x.y(->y$$)|$$($$)");
+    EXPECT_EQ(shown("$x->y$$$"), "$x.y$$$(->y$$$)");
+    EXPECT_EQ(shown("$$vars"), "$$vars");
+    EXPECT_EQ(shown("$$parms$"), "$$parms|$($)");
+}
+
 TEST(Expressions, Operators) {
     for (const char* text : {"@defined($x->y)",
                              "@defined(&@cast(0, \"t\")->m)",
@@ -160,4 +231,21 @@ TEST(Expressions, RangesCoverWhatIsWritten) {
     EXPECT_EQ(parsing.sources.text(assignment.op_range), "=");
     const auto& sum = ast::as<ast::Binary>(*assignment.value);
     EXPECT_EQ(parsing.sources.text(sum.left->range), "f(1,\n 2)");
+    EXPECT_EQ(parsing.sources.text(sum.op_range), "+");
+    const auto& call = ast::as<ast::Call>(*sum.left);
+    EXPECT_EQ(parsing.sources.text(call.name_range), "f");
+    EXPECT_FALSE(assignment.parenthesized);
+    auto other = parsing.parse("probe x { if ((a = b)) c =~ \"x\" printf(\"%d\", 1) }");
+    ASSERT_TRUE(other.file);
+    const auto& statements = other.file->probes[0].body->statements;
+    const auto& condition = *ast::as<ast::If>(*statements[0]).condition;
+    EXPECT_TRUE(ast::as<ast::Assignment>(condition).parenthesized);
+    const auto& match = ast::as<ast::RegexMatch>(
+        *ast::as<ast::ExpressionStatement>(*ast::as<ast::If>(*statements[0]).then_branch)
+             .expression);
+    EXPECT_EQ(parsing.sources.text(match.pattern_range), "\"x\"");
+    const auto& print =
+        ast::as<ast::Print>(*ast::as<ast::ExpressionStatement>(*statements[1]).expression);
+    EXPECT_EQ(parsing.sources.text(print.name_range), "printf");
+    EXPECT_EQ(parsing.sources.text(print.format_range), "\"%d\"");
 }

@@ -39,6 +39,58 @@ TEST(Conditionals, WhatElseCanBeAsked) {
     EXPECT_EQ(chosen("runtime == \"kernel\""), yes);
 }
 
+// As numbers if both are.
+TEST(Conditionals, TwoOptions) {
+    auto compared = [](const std::string& a, const std::string& op, const std::string& b) {
+        Parsing parsing;
+        parsing.context.kernel_config = [&](const std::string& name) {
+            return name == "CONFIG_A" ? a : name == "CONFIG_B" ? b : "";
+        };
+        return chosen("CONFIG_A " + op + " CONFIG_B", parsing);
+    };
+    EXPECT_EQ(compared("9", "<", "10"), yes);
+    EXPECT_EQ(compared("10", "<", "10"), no);
+    EXPECT_EQ(compared("10", "<=", "10"), yes);
+    EXPECT_EQ(compared("010", "==", "10"), yes);
+    EXPECT_EQ(compared("9000000000000000000", "<", "9100000000000000000"), yes);
+    EXPECT_EQ(compared("x9", "<", "x10"), no);
+    EXPECT_EQ(compared("9", "<", "1x"), no);
+    EXPECT_EQ(compared("y", "==", "y"), yes);
+    EXPECT_EQ(compared("y", "!=", "m"), yes);
+    EXPECT_EQ(compared("m", "<", "y"), yes);
+    EXPECT_EQ(compared("", "<", "1"), yes);
+    EXPECT_EQ(compared("", "==", ""), yes);
+}
+
+TEST(Conditionals, EachComparison) {
+    for (const auto& [op, results] : {std::pair("<", "ynn"),
+                                      {"<=", "yyn"},
+                                      {">", "nny"},
+                                      {">=", "nyy"},
+                                      {"==", "nyn"},
+                                      {"!=", "yny"}})
+        for (const char* quote : {"", "\""}) {
+            const std::string two = std::string(quote) + "2" + quote;
+            const char* numbers[] = {"3", "2", "1"};
+            for (int i = 0; i < 3; i++)
+                EXPECT_EQ(chosen(two + " " + op + " " + quote + numbers[i] + quote),
+                          results[i] == 'y' ? yes : no)
+                    << op << numbers[i];
+        }
+    for (const auto& [op, results] : {std::pair("<", "nny"),
+                                      {"<=", "nyy"},
+                                      {">", "ynn"},
+                                      {">=", "yyn"},
+                                      {"==", "nyn"},
+                                      {"!=", "yny"}}) {
+        const char* versions[] = {"6.0.9", "6.1.0", "6.1.1"};
+        for (int i = 0; i < 3; i++)
+            EXPECT_EQ(chosen("kernel_v " + std::string(op) + " \"" + versions[i] + "\""),
+                      results[i] == 'y' ? yes : no)
+                << op << versions[i];
+    }
+}
+
 TEST(Conditionals, LiteralsAndConnectives) {
     EXPECT_EQ(chosen("1 < 2"), yes);
     EXPECT_EQ(chosen("2 < 1"), no);

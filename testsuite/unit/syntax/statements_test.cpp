@@ -66,6 +66,7 @@ TEST(Declarations, Globals) {
         "global a[100]\nglobal b%\nglobal c%[5]\nglobal d = 1\nglobal e = -2\nglobal f = \"x\"\n"
         "private global g\nprivate global h = 16\n");
     EXPECT_EQ(canonical("global a%[10]"), "global a%[10]\n");
+    EXPECT_EQ(canonical("global a[1], b[100000000]"), "global a[1]\nglobal b[100000000]\n");
 }
 
 TEST(Declarations, Functions) {
@@ -100,4 +101,41 @@ TEST(Declarations, BracesInPointsAreExpandedInTheOrderOfTheProduct) {
 TEST(Declarations, CommentsOfAllThreeKinds) {
     EXPECT_EQ(canonical("# one\nprobe /* two ** / */ begin { // three\n} /**/"),
               "probe begin {}\n");
+}
+
+// Messages of later phases are about these places.
+TEST(Declarations, RangesCoverWhatIsWritten) {
+    Parsing parsing;
+    parsing.context.guru = true;
+    auto parsed = parsing.parse(
+        "global g[5]\nfunction f:long(a:long, b) { return a }\n"
+        "function h() %{ x %}\nprobe kernel.function(\"a\").line(5)?, timer.s(-1) { }\n"
+        "probe q = r.s(\"t\") { foreach (v = [k, l-] in g) ; try { } catch (m) { } }");
+    ASSERT_TRUE(parsed.file) << parsed.diagnostics;
+    auto text = [&](SourceRange range) { return std::string(parsing.sources.text(range)); };
+    const ast::File& file = *parsed.file;
+    EXPECT_EQ(text(file.globals[0].range), "g");
+    EXPECT_EQ(text(file.functions[0].range), "f");
+    EXPECT_EQ(text(file.functions[0].body_range), "{ return a }");
+    EXPECT_EQ(text(file.functions[0].parameters[1].range), "b");
+    EXPECT_EQ(text(file.functions[1].body_range), "%{ x %}");
+    const ast::Probe& probe = file.probes[0];
+    EXPECT_EQ(text(probe.range), "probe kernel.function(\"a\").line(5)?, timer.s(-1)");
+    EXPECT_EQ(text(probe.points[0].range), "kernel.function(\"a\").line(5)?");
+    EXPECT_EQ(text(probe.points[0].components[1].range), "function");
+    EXPECT_EQ(text(probe.points[0].components[1].argument_range), "\"a\"");
+    EXPECT_EQ(text(probe.points[0].components[2].argument_range), "5");
+    EXPECT_EQ(text(probe.points[1].components[1].argument_range), "-1");
+    EXPECT_EQ(probe.points[1].components[1].number, -1);
+    const ast::Alias& alias = file.aliases[0];
+    EXPECT_EQ(text(alias.range), "probe q = r.s(\"t\")");
+    const auto& loop = ast::as<ast::Foreach>(*alias.body->statements[0]);
+    EXPECT_EQ(text(loop.value_range), "v");
+    ASSERT_EQ(loop.key_ranges.size(), 2U);
+    EXPECT_EQ(text(loop.key_ranges[0]), "k");
+    EXPECT_EQ(text(loop.key_ranges[1]), "l");
+    EXPECT_EQ(text(loop.sort_range), "-");
+    EXPECT_EQ(loop.sort_key, 2);
+    EXPECT_FALSE(loop.ascending);
+    EXPECT_EQ(text(ast::as<ast::TryCatch>(*alias.body->statements[1]).variable_range), "m");
 }
