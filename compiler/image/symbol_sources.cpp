@@ -320,7 +320,6 @@ Result<SymbolSource> symbols_of_dump(std::string_view dump, std::string_view fen
         }
     }
     std::sort(starts.begin(), starts.end());
-    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
     for (auto& entry : source.symbols) {
         auto next = std::upper_bound(starts.begin(), starts.end(), entry.address);
         if ((entry.flags & symbol_text) && any_address && next != starts.end())

@@ -279,9 +279,7 @@ void Frames::read(std::string_view bytes, uint64_t address, bool eh) {
         return known->second;
     };
     while (!reader.at_end()) {
-        const auto size = reader.fixed<uint32_t>();
-        if (size == 0 && eh)
-            continue; // ends the part of one object
+        const auto size = reader.fixed<uint32_t>(); // 0 ends the part of one object
         if (size == UINT32_MAX || reader.failed())
             return; // the 64-bit format
         const uint64_t start = reader.position();

@@ -259,7 +259,6 @@ bool RoleAssigner::take_in_points(const Lexeme& word, bool& taken) {
         push(word, P::PointName);
         out_.strings.emplace_back(word.text);
         out_.tokens.back().string = &out_.strings.back();
-        out_.tokens.back().text = out_.strings.back();
         taken = true;
         return true;
     }
