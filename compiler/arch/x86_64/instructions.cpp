@@ -145,9 +145,11 @@ void Decoder::add_memory(Instruction& out, const x86_64::Opcode& opcode, uint64_
         return;
     const llvm::MCOperand& base = instruction_.getOperand(at - 1 + base_part);
     const llvm::MCOperand& displacement = instruction_.getOperand(at - 1 + displacement_part);
-    if (!base.isReg() || !displacement.isImm() || displacement.getImm() == 0)
+    if (!base.isReg() || !displacement.isImm())
         return;
     const bool relative = base.getReg() == instruction_pointer_;
+    if (!relative && displacement.getImm() == 0)
+        return;
     const auto offset = static_cast<uint64_t>(displacement.getImm());
     const bool computes = opcode.computes_address();
     // What an instruction only reads relative to itself is one place, no table.

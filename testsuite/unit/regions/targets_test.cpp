@@ -86,6 +86,34 @@ TEST(Targets, ATableOfAnotherFunctionExplainsNoJump) {
               "table");
 }
 
+// A table may be read in two ways, if both lead to instructions.
+TEST(Targets, ATableOfDistancesThatCouldBeOffsets) {
+    EXPECT_EQ(
+        reason_at_p(".text\n.skip 64, 0x90\n.type g, @function\ng: lea table(%rip), %rdx\n"
+                    "lea .Lbase(%rip), %rcx\njmp *%rcx\n.Lbase: nop\nret\n.size g, .-g\n" +
+                        entered_region("") +
+                        ".section .rodata\n.balign 4\ntable: .long .Lt - .Lbase\n",
+                    {"--section-start=.rodata=0x4ffffc", "-Ttext=0x500000", "--no-check-sections"}),
+        "table");
+}
+
+// A function that does not jump by a table has none, whatever the next one does.
+TEST(Targets, DistancesInAFunctionWithoutAJump) {
+    auto reason_with = [](const std::string& end) {
+        return reason_at_p(
+            from_g("lea table(%rip), %rdx\nlea .Lbase(%rip), %rcx\n.Lbase: nop\n" + end,
+                   ".type h, @function\nh: jmp *%rcx\n.size h, .-h\n"
+                   ".section .rodata\n.balign 4\ntable: .long .Lt - .Lbase\n"));
+    };
+    EXPECT_EQ(reason_with("nop"), "");
+    EXPECT_EQ(reason_with("jmp *%rcx"), "table");
+}
+
+// Where no data is.
+TEST(Targets, AnAddressBeforeAllData) {
+    EXPECT_EQ(reason_at_p(from_g("lea p + 1(%rip), %rdx", ".data\n.quad 0\n")), "");
+}
+
 TEST(Targets, ATableOfAddresses) {
     // Not aligned, so that it is found by the instruction only.
     const std::string table = ".section .rodata\n.balign 8\n.byte 0\ntable: .quad g, .Lt\n";
@@ -137,6 +165,33 @@ TEST(Targets, ARelocationThatTheLinkerKept) {
 
 TEST(Targets, AComputedAddress) {
     EXPECT_EQ(reason_at_p(from_g("lea .Lt(%rip), %rdx")), "address");
+}
+
+// It is 0 bytes away.
+TEST(Targets, TheAddressOfTheNextInstruction) {
+    const std::string text = R"(
+    .text
+    .globl f, p, room
+    .type f, @function
+f:  xor %eax, %eax
+    je .Lbehind
+p:  cltq
+.Lbehind: nop
+    jmp f
+room: lea .Lnext(%rip), %rdx
+.Lnext: mov $1, %ecx
+    ret
+    .size f, .-f
+)";
+    // Else two jumps would fit where these instructions are.
+    EXPECT_EQ(reason_at_p(text, {}, regions::Model::Short), "jump");
+    std::string without = text;
+    without.replace(without.find(".Lnext(%rip)"), 12, "0x1000(%rsp)");
+    EXPECT_EQ(reason_at_p(without, {}, regions::Model::Short), "");
+    // A slot behind the jump through it.
+    EXPECT_EQ(reason_at_p(from_g("nop", ".text\n.type h, @function\nh: mov $1, %eax\njmp *0(%rip)\n"
+                                        ".size h, .-h\n.quad 0\n")),
+              "");
 }
 
 TEST(Targets, AnImmediateAddress) {
