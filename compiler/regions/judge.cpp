@@ -65,7 +65,8 @@ std::vector<Scope> find_scopes(Code& code, const std::vector<FunctionRange>& fun
             !is_decoded(code, scope.first, scope.end) || has_fault(code, scope.first, scope.end);
         for (; jump < code.jumps.size() && code.jumps[jump].from < scope.end; jump++) {
             const Edge& edge = code.jumps[jump];
-            if (edge.from >= scope.first && edge.to >= scope.first && edge.to <= scope.end)
+            // Its first byte is in no region of its own, but behind the last one before it.
+            if (edge.from >= scope.first && edge.to > scope.first && edge.to <= scope.end)
                 code.entries[edge.to] |= ByOwnJump;
         }
         for (;

@@ -268,6 +268,90 @@ f.cold: jmp .Lback
     EXPECT_EQ(analysis->describe(*unsafe[0].entered_from), "f.cold");
 }
 
+// Each entry of a table is read, and no other bytes.
+TEST(KernelTables, EachEntry) {
+    const std::string more = R"(
+    .text
+    .type g, @function
+g:
+.L1: nopl 0(%rax,%rax)
+.L2: nopl 0(%rax,%rax)
+    ret
+    .size g, .-g
+)";
+    auto repeated = [](const std::string& entry, int times) {
+        std::string lines;
+        for (int i = 0; i < times; i++)
+            lines += entry;
+        return lines;
+    };
+    auto alternatives = [&](const std::string& entries) {
+        return reason(kernel(code + more, ".section .altinstructions, \"a\"\n" + entries +
+                                              ".section .altinstr_replacement, \"ax\"\n"
+                                              ".Lnew: nop\n"));
+    };
+    auto labels = [&](const std::string& entries) {
+        return reason(kernel(code + more, bounded("__jump_table", entries)));
+    };
+    for (const int before : {0, 1, 2, 5, 11}) {
+        EXPECT_EQ(reason(kernel(code + more, "", repeated(".quad .L1\n", before) + ".quad .Lsite")),
+                  "ftrace");
+        EXPECT_EQ(reason(kernel(code + more, "", repeated(".quad .L1\n", before))), "");
+        EXPECT_EQ(labels(repeated(".long .L1 - ., .L2 - .\n.quad 0\n", before) +
+                         ".long .Lsite - ., .L2 - .\n.quad 0\n"),
+                  "patched-jump-label");
+        EXPECT_EQ(labels(repeated(".long .L1 - ., .L2 - .\n.quad 0\n", before) +
+                         ".long .L1 - ., .Lsite - .\n.quad 0\n"),
+                  "jump-label");
+        EXPECT_EQ(reason(kernel(code + more, bounded("static_call_sites",
+                                                     repeated(".long .L1 - ., 0\n", before) +
+                                                         ".long .Lsite - ., 0\n"))),
+                  "patched-static-call");
+        EXPECT_EQ(reason(kernel(code + more, "", "",
+                                repeated(".long .L1 - ., .L2 - ., 0\n", before) +
+                                    ".long .L1 - ., .Lsite - ., 0\n")),
+                  "fixup");
+        EXPECT_EQ(
+            reason(kernel(code + more, ".section .parainstructions, \"a\"\n.balign 8\n" +
+                                           repeated(".quad .L1\n.byte 1, 3\n.balign 8\n", before) +
+                                           ".quad .Lsite\n.byte 1, 3\n.balign 8\n")),
+            "patched-alternative");
+        EXPECT_EQ(reason(kernel(code + more, bounded("kprobe_blacklist",
+                                                     repeated(".quad g\n", before) + ".quad p\n"))),
+                  "no-probes");
+        // Entries of 12 or of 14 bytes; a table may have a size that fits both.
+        for (const char* features : {".short 7", ".long 7"})
+            EXPECT_EQ(alternatives(repeated(".long .L1 - ., .Lnew - .\n" + std::string(features) +
+                                                "\n.byte 3, 1\n",
+                                            before) +
+                                   ".long .Lsite - ., .Lnew - .\n" + features + "\n.byte 3, 1\n"),
+                      "patched-alternative")
+                << features << before;
+    }
+}
+
+// As the kernel does: the byte behind the jump counts, too, and only jumps of the same symbol.
+TEST(KernelTables, WhatTheKernelTakesForEntered) {
+    auto by_kernel = [](const std::string& at_p, const std::string& before = "",
+                        const std::string& behind = "") {
+        const Program program = Program::assembled(
+            kernel(".text\n.globl f, p\n.type f, @function\nf: xor %ecx, %ecx\n" + before +
+                   "\np: " + at_p + "\n.size f, .-f\n" + behind));
+        return Analyzed(program.path()).place("p").by_kernel;
+    };
+    for (int distance = 1; distance < 8; distance++) {
+        std::string text;
+        for (int i = 0; i < 12; i++)
+            text += (i == distance ? "1: " : "") + std::string("cltd\n");
+        EXPECT_EQ(by_kernel(text + "je 1b\nret\n"), distance > 5) << distance;
+    }
+    // The next symbol begins behind the jump.
+    const std::string five = "mov $1, %eax";
+    EXPECT_TRUE(by_kernel(five, "", ".type g, @function\ng: ret\n.size g, .-g\n"));
+    EXPECT_TRUE(
+        by_kernel(five, "", ".type g, @function\ng: sub $1, %edi\njne g\nret\n.size g, .-g\n"));
+}
+
 // What another symbol's jump enters is unsafe from the second byte of the jump to its last one.
 TEST(KernelTables, UnsafePlaces) {
     auto unsafe = [](const std::string& before) {
