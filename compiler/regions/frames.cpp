@@ -56,8 +56,8 @@ uint64_t read_pointer(ByteReader& reader, uint8_t encoding, uint64_t address,
     return value;
 }
 
-// Reads what follows a CIE's identifier, whose bytes are at `address`.
-FrameCommon read_common(std::string_view body, uint64_t address, bool eh) {
+// Reads what follows a CIE's identifier.
+FrameCommon read_common(std::string_view body, bool eh) {
     FrameCommon common;
     ByteReader reader(body);
     const auto version = reader.fixed<uint8_t>();
@@ -75,7 +75,6 @@ FrameCommon read_common(std::string_view body, uint64_t address, bool eh) {
     if (augmentation.starts_with('z')) {
         common.augmented = true;
         const uint64_t size = reader.uleb();
-        const uint64_t start = address + reader.position();
         ByteReader data(reader.bytes(size));
         for (char each : augmentation.substr(1)) {
             if (each == 'R')
@@ -83,7 +82,7 @@ FrameCommon read_common(std::string_view body, uint64_t address, bool eh) {
             else if (each == 'L')
                 common.handlers_encoding = data.fixed<uint8_t>();
             else if (each == 'P')
-                (void)read_pointer(data, data.fixed<uint8_t>(), start);
+                (void)read_pointer(data, data.fixed<uint8_t>(), 0);
             else if (each != 'S' && each != 'B')
                 return common;
         }
@@ -272,7 +271,7 @@ void Frames::read(std::string_view bytes, uint64_t address, bool eh) {
             const auto size = head.fixed<uint32_t>();
             const auto id = head.fixed<uint32_t>();
             if (size > 4 && size != UINT32_MAX && id == (eh ? 0 : UINT32_MAX) && !head.failed()) {
-                common = read_common(head.bytes(size - 4), address + at + 8, eh);
+                common = read_common(head.bytes(size - 4), eh);
             }
         }
         common_.push_back(common);

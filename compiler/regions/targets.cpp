@@ -29,7 +29,7 @@ class DataReader {
   public:
     DataReader(Code& code, const AddressRanges& excluded) : code_(code), excluded_(excluded) {}
 
-    std::vector<Index> run();
+    void run();
 
   private:
     void read_relocations(const ElfSection& section);
@@ -40,7 +40,6 @@ class DataReader {
 
     Code& code_;
     const AddressRanges& excluded_;
-    std::vector<Index> found_;
 };
 
 bool DataReader::is_excluded(uint64_t address) const {
@@ -55,7 +54,6 @@ void DataReader::add(uint64_t from, uint64_t to) {
     if (!at || is_excluded(from))
         return;
     code_.entries[*at] |= ByAddress;
-    found_.push_back(*at);
 }
 
 void DataReader::read_relocations(const ElfSection& section) {
@@ -121,7 +119,7 @@ void DataReader::read_words(const ElfSection& section) {
     }
 }
 
-std::vector<Index> DataReader::run() {
+void DataReader::run() {
     constexpr uint32_t packed_relocations = 19; // SHT_RELR
     const bool is_fixed = code_.file().type() == ET_EXEC;
     for (const ElfSection& section : code_.file().sections()) {
@@ -132,9 +130,6 @@ std::vector<Index> DataReader::run() {
         else if (is_fixed && is_data(section))
             read_words(section);
     }
-    std::sort(found_.begin(), found_.end());
-    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
-    return std::move(found_);
 }
 
 // ---- tables -------------------------------------------------------------------------------------
@@ -264,8 +259,8 @@ void TableReader::read(const FunctionRange& function, size_t number, const Namin
 
 } // namespace
 
-std::vector<Index> enter_by_data(Code& code, const AddressRanges& excluded) {
-    return DataReader(code, excluded).run();
+void enter_by_data(Code& code, const AddressRanges& excluded) {
+    DataReader(code, excluded).run();
 }
 
 std::vector<bool> enter_by_tables(Code& code, const std::vector<FunctionRange>& functions,

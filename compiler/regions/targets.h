@@ -13,8 +13,8 @@ namespace djstap::regions {
 using AddressRanges = std::vector<std::pair<uint64_t, uint64_t>>;
 
 // Marks what relocations and, in a file that is loaded where it was linked, the words of data point
-// to. Skips what is stored in `excluded`. Returns the places in code, sorted.
-std::vector<Index> enter_by_data(Code& code, const AddressRanges& excluded);
+// to. Skips what is stored in `excluded`.
+void enter_by_data(Code& code, const AddressRanges& excluded);
 
 // Marks what instructions name, and the entries of jump tables among it. Returns for each function
 // whether a table that it names leads into it.
