@@ -192,6 +192,15 @@ g:  endbr64
     EXPECT_TRUE(analysis->functions()[0].entry_safe);
     EXPECT_TRUE(analysis->functions()[1].entry_safe);
     EXPECT_EQ(analysis->totals().entries_safe, 2U);
+    // Whoever jumps into it, or what is one byte too short, forbids it.
+    for (const char* body :
+         {"mov %edi, %eax\n1: mov $2, %ecx\nje 1b\nret", "ud2\nmov $1, %eax\nret"}) {
+        const Program other = Program::assembled(
+            ".globl f\n.type f, @function\nf: " + std::string(body) + "\n.size f, .-f\n");
+        const Analyzed unsafe(other.path());
+        EXPECT_FALSE(unsafe->functions()[0].entry_safe) << body;
+        EXPECT_EQ(unsafe->totals().entries_safe, 0U) << body;
+    }
 }
 
 // Of a place that is not one of the analysis: only instructions have bytes.

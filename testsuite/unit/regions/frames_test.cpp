@@ -66,6 +66,12 @@ Frames::Stack stack_of(const Entry& entry, uint64_t offset = 0) {
     return stack_of(entry_of(entry), offset);
 }
 
+size_t frames_of(const Entry& entry) {
+    const Program program = Program::assembled(".text\n.globl f\n" + entry_of(entry),
+                                               {"-Ttext=0x500000", "--no-eh-frame-hdr"});
+    return Frames::of(**ElfFile::open(program.path())).all().size();
+}
+
 } // namespace
 
 TEST(Frames, TheCallersFrame) {
@@ -186,10 +192,12 @@ TEST(Frames, Augmentations) {
         entry.augmentation = known;
         EXPECT_EQ(stack_of(entry), Empty) << known;
     }
-    entry.augmentation = "zRX"; // nobody knows what it would say
-    EXPECT_EQ(stack_of(entry), Unknown);
-    entry.augmentation = "R";
-    EXPECT_EQ(stack_of(entry), Unknown);
+    EXPECT_EQ(frames_of(entry), 1U);
+    for (const char* unknown : {"zRX", "R", "eh"}) { // nobody knows what it would say
+        entry.augmentation = unknown;
+        EXPECT_EQ(stack_of(entry), Unknown) << unknown;
+        EXPECT_EQ(frames_of(entry), 0U) << unknown;
+    }
     Entry without;
     without.augmentation = without.data = without.more = "";
     without.address = ".quad f";
@@ -214,6 +222,21 @@ TEST(Frames, EachObjectsPart) {
     EXPECT_EQ(stack_of(entry), Empty);
     entry.before = ".long 0xffffffff\n"; // the 64-bit format is not read
     EXPECT_EQ(stack_of(entry), Unknown);
+}
+
+// One that describes the same code again adds no function.
+TEST(Frames, DescribedTwice) {
+    Entry entry;
+    entry.instructions = ".balign 8\n.Lend0: .long .Lend - . - 4, . - .Lcommon\n" + entry.address +
+                         "\n" + entry.size + "\n" + entry.more;
+    std::string text = entry_of(entry);
+    text.replace(text.find(".long .Lend - ."), 15, ".long .Lend0 - .");
+    const Program program =
+        Program::assembled(".text\n.globl f\n" + text, {"-Ttext=0x500000", "--no-eh-frame-hdr"});
+    EXPECT_EQ(Frames::of(**ElfFile::open(program.path())).all().size(), 2U);
+    const Analyzed analysis(program.path());
+    ASSERT_EQ(analysis->functions().size(), 1U);
+    EXPECT_EQ(analysis->functions()[0].size, 300U);
 }
 
 TEST(Frames, OtherCode) {

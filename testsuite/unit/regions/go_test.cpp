@@ -165,6 +165,10 @@ TEST(Go, EachFunctionOfTheTable) {
     EXPECT_EQ(table.at(table.functions[2].address + 3)->name, "main.g");
     EXPECT_FALSE(table.at(table.functions[2].address + 4));
     EXPECT_FALSE(table.at(table.functions[0].address - 1));
+    // As many as the table says it has.
+    const Program first =
+        changed({}, "1", "0, .Lfirst - .Ltable, .Lg - .Lf, .Lsecond - .Ltable, .Lend - .Lf");
+    EXPECT_EQ(regions::read_go_table(**ElfFile::open(first.path())).functions.size(), 1U);
     // What is known of its pointers.
     Source source;
     source.code = "test %al, (%rax)\n mov 8(%rax), %rcx\n nopl 0(%rax)\n ret\n";
@@ -367,6 +371,35 @@ TEST(Go, Rooms) {
     EXPECT_EQ(with(&Source::inlined, "2, 127, 0"), "");
     EXPECT_EQ(with(&Source::inlined, "2, 9, 2, 127, 0"), "jump");
     EXPECT_EQ(with(&Source::inlined, "2, 9, 1, 127, 0"), "jump");
+}
+
+// Another function may come with another pointer.
+TEST(Go, JumpsOfOtherFunctions) {
+    Source source;
+    source.code = "test %al, (%rax)\n.Linside: mov 8(%rax), %rcx\n nopl 0(%rax)\n ret\n";
+    auto safe = [&](const std::string& jump) {
+        std::string text = text_of(source);
+        const std::string other = ".Lg: mov %rdi, %rax\n";
+        text.replace(text.find(other), other.size(), ".Lg: " + jump + "\n");
+        const Program program = Program::assembled(text);
+        const Analyzed analysis(program.path());
+        return analysis->place(analysis.place("p").address + 2)->reason == regions::Reason::None;
+    };
+    EXPECT_TRUE(safe("mov %rdi, %rax"));
+    EXPECT_FALSE(safe("je .Linside"));
+}
+
+// Only a program of Go has such a table.
+TEST(Go, AProgramThatIsNotOfGo) {
+    Source source;
+    source.section = ".data.rel.ro, \"aw\"";
+    std::string text = text_of(source);
+    text.replace(text.find(".go.buildinfo"), 13, ".no.buildinfo");
+    const Program program = Program::assembled(text);
+    const regions::GoTable table = regions::read_go_table(**ElfFile::open(program.path()));
+    EXPECT_FALSE(table.found);
+    EXPECT_FALSE(table.understood);
+    EXPECT_TRUE(table.functions.empty());
 }
 
 TEST(Go, CodeOfOtherLanguages) {

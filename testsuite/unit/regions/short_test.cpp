@@ -163,6 +163,25 @@ TEST(ShortJump, WhatCannotBeMoved) {
     EXPECT_EQ(reason(ten, ".rept 65\n jrcxz .\n .endr"), "relative");
 }
 
+// It may end where the place begins.
+TEST(ShortJump, LeadsToWhatIsMovedBeforeIt) {
+    const Program program = Program::assembled(R"(
+    .text
+    .globl f, p, room
+    .type f, @function
+f:  test %eax, %eax
+    je .Lt
+room: mov $1, %eax
+    mov $2, %ecx
+p:  cltq
+.Lt: nop
+    ret
+    .size f, .-f
+)");
+    const Analyzed analysis(program.path(), Model::Short);
+    EXPECT_EQ(analysis.place("p").room, analysis.place("room").address);
+}
+
 // Neither the place's own instructions.
 TEST(ShortJump, NoRoomInItsOwnRegion) {
     const std::string text = R"(
