@@ -166,6 +166,27 @@ room\id:
     }
 }
 
+// Without a size: up to the next symbol that is elsewhere.
+TEST(Analysis, FunctionsOfAssemblers) {
+    const Program program = Program::assembled(R"(
+    .text
+    .globl f, alias
+    .type f, @function
+    .type alias, @function
+alias:
+f:  mov $1, %eax
+    ret
+label: nop
+    .type g, @function
+g:  ret
+    nop
+)");
+    const Analyzed analysis(program.path());
+    ASSERT_EQ(analysis->functions().size(), 2U);
+    EXPECT_EQ(analysis->functions()[0].size, 6U);
+    EXPECT_EQ(analysis->functions()[1].size, 2U);
+}
+
 // Where a function is patched: behind a landing pad.
 TEST(Analysis, Entries) {
     const Program program = Program::assembled(R"(

@@ -149,6 +149,11 @@ TEST(Exits, AJumpBackToTheEntryIsAnotherCall) {
               "a jump leads back to its beginning");
 }
 
+TEST(Exits, OfWhatNobodyCanRead) {
+    EXPECT_EQ(exits_of_f(code_of_f("mov $1, %eax\n.byte 0x06\n mov $2, %eax\n ret")),
+              regions::reason_text(regions::Reason::NotDecoded));
+}
+
 TEST(Exits, FunctionsMayNotReturn) {
     EXPECT_EQ(exits_of_f(code_of_f("1: jmp 1b")), "a jump leads back to its beginning");
     EXPECT_EQ(exits_of_f(code_of_f("xor %eax, %eax\n1: jmp 1b")), "it has no return instruction");

@@ -332,7 +332,10 @@ TEST(Go, TheContextOfAClosure) {
     const std::string load = "mov 8(%rdx), %rcx", slow = "je .L2\n ret\n.L2: call .Lg\n jmp .Lf";
     EXPECT_EQ(at_entry(load), "");
     EXPECT_EQ(at_entry("mov 8(%rax), %rcx"), "go-fault");
-    EXPECT_EQ(at_entry(load, "ret", "main.g", "4"), "go-fault");
+    for (const char* reg : {"rax", "rcx", "rdx", "rbx", "rbp", "rsi", "rdi", "r8", "r13", "r14"})
+        EXPECT_EQ(at_entry("mov 8(%" + std::string(reg) + "), %r9", "ret", "main.g", "4"),
+                  "go-fault")
+            << reg;
     EXPECT_EQ(at_entry(load, slow), "go-fault");
     EXPECT_EQ(at_entry(load, slow, "runtime.morestack"), "");
 }

@@ -190,9 +190,11 @@ TEST(KernelTables, NoProbes) {
                                 "start, f\n" + name + "end:\n")),
                   "no-probes");
     }
-    std::string boot = code;
-    boot.replace(boot.find(".text"), 5, ".section .init.text, \"ax\"");
-    EXPECT_EQ(reason(kernel(boot)), "no-probes");
+    for (const char* section : {".init.text", ".exit.text", ".altinstr_aux"}) {
+        std::string other = code;
+        other.replace(other.find(".text"), 5, ".section " + std::string(section) + ", \"ax\"");
+        EXPECT_EQ(reason(kernel(other)), "no-probes") << section;
+    }
 }
 
 // The call becomes shorter where the mitigation is not needed.
@@ -268,17 +270,25 @@ f.cold: jmp .Lback
     EXPECT_EQ(analysis->describe(*unsafe[0].entered_from), "f.cold");
 }
 
+// A table whose entries have no known size says nothing.
+TEST(KernelTables, AlternativesOfAnotherForm) {
+    auto alternatives = [&](const std::string& lines) {
+        return reason(kernel(code, ".section .altinstructions, \"a\"\n" + lines +
+                                       ".section .altinstr_replacement, \"ax\"\n.Lnew: nop\n"));
+    };
+    const std::string entry = ".long .Lsite - ., .Lnew - .\n.short 7\n.byte 3, 1\n";
+    EXPECT_EQ(alternatives(entry), "patched-alternative");
+    EXPECT_EQ(alternatives(entry + ".byte 1, 2, 3, 4, 5\n"), "");
+    EXPECT_EQ(alternatives(".long .Lsite - ., .Lsite - .\n.short 7\n.byte 3, 1\n"), "");
+    EXPECT_EQ(alternatives(".long .Lsite - ., .Lnew - .\n.short 7\n.byte 3, 200\n"), "");
+    EXPECT_EQ(alternatives(".long .Lsite - . + 0x100000, .Lnew - .\n.short 7\n.byte 3, 1\n"), "");
+    EXPECT_EQ(alternatives(".byte 1\n"), "");
+}
+
 // Each entry of a table is read, and no other bytes.
 TEST(KernelTables, EachEntry) {
-    const std::string more = R"(
-    .text
-    .type g, @function
-g:
-.L1: nopl 0(%rax,%rax)
-.L2: nopl 0(%rax,%rax)
-    ret
-    .size g, .-g
-)";
+    const std::string more = ".text\n.type g, @function\ng: .L1: nopl 0(%rax,%rax)\n"
+                             ".L2: nopl 0(%rax,%rax)\nret\n.size g, .-g\n";
     auto repeated = [](const std::string& entry, int times) {
         std::string lines;
         for (int i = 0; i < times; i++)
@@ -350,6 +360,17 @@ TEST(KernelTables, WhatTheKernelTakesForEntered) {
     EXPECT_TRUE(by_kernel(five, "", ".type g, @function\ng: ret\n.size g, .-g\n"));
     EXPECT_TRUE(
         by_kernel(five, "", ".type g, @function\ng: sub $1, %edi\njne g\nret\n.size g, .-g\n"));
+}
+
+// The function's own jump to its end is one to the byte behind the jump.
+TEST(KernelTables, AJumpToTheEndOfTheSymbol) {
+    for (const auto& [before, by_kernel] : {std::pair("je g", false), {"xor %ecx, %ecx", true}}) {
+        const Program program = Program::assembled(
+            kernel(".text\n.globl f\n.type f, @function\nf: " + std::string(before) +
+                   "\nmov $1, %eax\n.size f, .-f\n.type g, @function\ng: ret\n.size g, .-g\n"));
+        const Analyzed analysis(program.path());
+        EXPECT_EQ(analysis->place(*analysis->address_of("f") + 2)->by_kernel, by_kernel) << before;
+    }
 }
 
 // What another symbol's jump enters is unsafe from the second byte of the jump to its last one.

@@ -93,6 +93,31 @@ TEST(ShortJump, SpaceThatIsExecuted) {
         without_symbol(before_space(".Ls: .skip 9, 0x90")) + "\n.data\n.quad .Ls\n", {"-no-pie"}));
 }
 
+// It may be behind the function before.
+TEST(ShortJump, SpaceBeforeTheFunction) {
+    auto finds = [](const std::string& space, const std::string& between = "") {
+        return finds_unused(
+            ".text\n.type before, @function\nbefore: ret\n.size before, .-before\n" + space + R"(
+    .globl f, p
+    .type f, @function
+f:  xor %ecx, %ecx
+    )" + between +
+            R"(
+    jmp .Lt
+p:  mov %rdi, %rax
+.Lt: mov %rsi, %rbx
+    mov %rcx, %rdx
+    ret
+    .size f, .-f
+)");
+    };
+    EXPECT_TRUE(finds(".skip 9, 0xcc\n"));
+    EXPECT_TRUE(finds(".skip 5, 0xcc\n"));
+    EXPECT_FALSE(finds(".skip 4, 0xcc\n"));
+    EXPECT_TRUE(finds(".skip 9, 0xcc\n", ".skip 100, 0x90"));
+    EXPECT_FALSE(finds(".skip 9, 0xcc\n", ".skip 130, 0x90"));
+}
+
 TEST(ShortJump, Reach) {
     EXPECT_TRUE(finds_space(".skip 9, 0xcc", ".skip 110, 0x90\nret"));
     EXPECT_FALSE(finds_space(".skip 9, 0xcc", ".skip 130, 0x90\nret"));

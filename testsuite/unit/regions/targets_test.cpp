@@ -86,6 +86,13 @@ TEST(Targets, ATableOfAnotherFunctionExplainsNoJump) {
               "table");
 }
 
+// The label may be where the function begins.
+TEST(Targets, ATableOfDistancesToTheFunction) {
+    EXPECT_EQ(reason_at_p(from_g("lea table(%rip), %rdx\nlea g(%rip), %rcx\njmp *%rcx",
+                                 ".section .rodata\n.balign 4\ntable: .long 0, .Lt - g\n")),
+              "table");
+}
+
 // A table may be read in two ways, if both lead to instructions.
 TEST(Targets, ATableOfDistancesThatCouldBeOffsets) {
     EXPECT_EQ(
