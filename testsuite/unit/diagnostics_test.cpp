@@ -105,6 +105,31 @@ TEST(Diagnostics, LongLinesAreCutAroundTheCaret) {
     EXPECT_EQ(shown - text.rfind('\n', shown), caret - text.rfind('\n', caret));
 }
 
+// Wherever the mistake is, and also behind the last column.
+TEST(Diagnostics, EachColumnOfALongLineIsShown) {
+    for (const size_t length : {size_t{159}, size_t{160}, size_t{161}, size_t{400}})
+        for (size_t column = 0; column <= length; column++) {
+            SourceManager sources;
+            std::string line(length, 'x');
+            if (column < length)
+                line[column] = '!';
+            const uint32_t id = sources.add("a.stp", line + "\nmore");
+            Diagnostics diagnostics(sources);
+            const auto at = static_cast<uint32_t>(column);
+            diagnostics.report(DiagnosticKind::SyntaxError, {id, at, at + 3, 0}, {"it", "less"});
+            const std::string text = render_all(diagnostics);
+            const size_t first = text.find('\n') + 1, second = text.find('\n', first) + 1;
+            const std::string shown = text.substr(first, second - 1 - first),
+                              carets = text.substr(second, text.find('\n', second) - second);
+            const size_t caret = carets.find('^');
+            ASSERT_NE(caret, std::string::npos) << text;
+            EXPECT_EQ(caret, column < length ? shown.find('!') : shown.size()) << column;
+            EXPECT_LE(shown.size(), 164U);
+            // No mark is behind the line, but the caret itself.
+            EXPECT_LE(carets.size(), std::max(shown.size(), caret + 1)) << column;
+        }
+}
+
 TEST(Diagnostics, JsonHoldsWhatTheTextHolds) {
     SourceManager sources;
     uint32_t id = sources.add("a\xff.stp", "ab");
@@ -126,6 +151,18 @@ TEST(Suggest, FindsTheNearestName) {
     EXPECT_EQ(edit_distance("ab", "ba"), 1u);
     EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
     EXPECT_FALSE(nearest("print", {"print"}).has_value());
+    // Transposed letters are one mistake, wherever they are.
+    for (const char* name : {"rpint", "pirnt", "prnit", "pritn"})
+        EXPECT_EQ(edit_distance(name, "print"), 1u) << name;
+    EXPECT_EQ(edit_distance("", "abc"), 3u);
+    EXPECT_EQ(edit_distance("abc", ""), 3u);
+    // A third of the letters may be wrong, at least one.
+    EXPECT_EQ(nearest("abcdef", {"abcdefgh"}), "abcdefgh");
+    EXPECT_FALSE(nearest("abcdef", {"abcdefghi"}).has_value());
+    EXPECT_EQ(nearest("abcdefgh", {"abcdef"}), "abcdef");
+    EXPECT_FALSE(nearest("abcde", {"abc"}).has_value());
+    EXPECT_EQ(nearest("ab", {"a"}), "a");
+    EXPECT_EQ(nearest("abcdef", {"xbcdey", "abcdex", "abcdey"}), "abcdex"); // the first nearest
 }
 
 TEST(PlainText, ReplacesWhatATerminalObeys) {
