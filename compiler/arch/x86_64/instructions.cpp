@@ -57,6 +57,7 @@ class Decoder final : public InstructionDecoder {
     std::string text(std::string_view bytes, uint64_t address) override;
 
   private:
+    bool read_part(std::string_view bytes, uint64_t address, uint64_t& length);
     bool read(std::string_view bytes, uint64_t address, uint64_t& length);
     std::optional<x86_64::Opcode> read_opcode(std::string_view& bytes, uint64_t address);
     void add_memory(Instruction& out, const x86_64::Opcode& opcode, uint64_t address) const;
@@ -117,7 +118,24 @@ Decoder::Decoder(const llvm::Target& target) {
     }
 }
 
+// LLVM takes some prefixes for instructions of their own: lock, and rep before what does not
+// repeat.
+bool is_prefix_alone(std::string_view part) {
+    return part.size() == 1 && x86_64::Opcode::of(part).prefixes == 1;
+}
+
 bool Decoder::read(std::string_view bytes, uint64_t address, uint64_t& length) {
+    uint64_t part = 0;
+    length = 0;
+    do {
+        if (!read_part(bytes.substr(length), address + length, part))
+            return false;
+        length += part;
+    } while (is_prefix_alone(bytes.substr(length - part, part)));
+    return true;
+}
+
+bool Decoder::read_part(std::string_view bytes, uint64_t address, uint64_t& length) {
     instruction_.clear();
     const llvm::ArrayRef<uint8_t> view(reinterpret_cast<const uint8_t*>(bytes.data()),
                                        bytes.size());
@@ -308,13 +326,16 @@ RegisterUse Decoder::registers(std::string_view bytes, uint64_t address) {
 }
 
 std::string Decoder::text(std::string_view bytes, uint64_t address) {
-    uint64_t length = 0;
-    if (!read(bytes, address, length))
-        return {};
     std::string out;
     llvm::raw_string_ostream stream(out);
-    // Targets are relative to the next instruction, whose address the printer expects.
-    printer_->printInst(&instruction_, address + length, "", *subtarget_, stream);
+    bool more = true;
+    for (uint64_t length = 0, part = 0; more; length += part) {
+        if (!read_part(bytes.substr(length), address + length, part))
+            return {};
+        // Targets are relative to the next instruction, whose address the printer expects.
+        printer_->printInst(&instruction_, address + length + part, "", *subtarget_, stream);
+        more = is_prefix_alone(bytes.substr(length, part));
+    }
     std::replace(out.begin(), out.end(), '\t', ' ');
     return out.substr(std::min(out.find_first_not_of(' '), out.size()));
 }

@@ -178,6 +178,31 @@ TEST(Reasons, NotDecoded) {
               "not-decoded");
 }
 
+// A region does not end between a prefix and what it belongs to.
+TEST(Reasons, PrefixesBelongToTheirInstructions) {
+    for (const auto& [instruction, bytes] : {std::pair("lock cmpxchg %ecx, 0x100(%rdx)", 8),
+                                             {"lock incl (%rdx)", 3},
+                                             {"rep stosb", 2},
+                                             {"xacquire lock incl (%rdx)", 4},
+                                             {"xrelease movb $1, (%rdx)", 4},
+                                             {"repne scasb", 2},
+                                             {"bnd jmp g", 3},
+                                             {"bnd call g", 6},
+                                             {"bnd ret", 2},
+                                             {"data16 call g", 6},
+                                             {"mov %gs:8, %eax", 8}}) {
+        const Program program = Program::assembled(
+            function(std::string("mov %rdi, 8(%rax)\n") + instruction + "\nnop\nnop\nnop\nnop"));
+        const Analyzed analysis(program.path());
+        const regions::Place p = analysis.place("p");
+        EXPECT_EQ(p.region, 4 + bytes) << instruction;
+        const auto place = analysis->place(p.address + 4);
+        ASSERT_TRUE(place) << instruction;
+        EXPECT_EQ(place->length, bytes) << instruction;
+        EXPECT_FALSE(analysis->place(p.address + 5)) << instruction;
+    }
+}
+
 TEST(Reasons, AJumpMaySkipAPrefix) {
     const std::string text =
         function("mov $1, %eax", ".globl q\nje .Lskip\nq: lock\n.Lskip: cmpxchg %ecx, 0x100(%rdx)");
