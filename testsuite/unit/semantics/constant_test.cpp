@@ -80,6 +80,11 @@ TEST(CConstant, NestsToADepthThatEnds) {
     EXPECT_EQ(c_constant(nested(99)), Value(1));
     EXPECT_EQ(c_constant(nested(100)), Value());
     EXPECT_EQ(c_constant("(1"), Value());
+    // What is long is not deep.
+    std::string sum = "-1";
+    for (int i = 0; i < 500; i++)
+        sum += " + (1) * +1";
+    EXPECT_EQ(c_constant(sum), Value(499));
     EXPECT_EQ(c_constant("1)"), Value());
 }
 
