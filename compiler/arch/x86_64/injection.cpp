@@ -101,7 +101,7 @@ bool has_operands(std::string_view bytes) {
     if (opcode.map == Map::Longer)
         return true;
     if (opcode.map == Map::Vector)
-        return code != 0x77;
+        return code != 0x77 || !opcode.vector_of_two; // else vzeroupper, vzeroall
     if (opcode.map == Map::Two) {
         const bool without = (code >= 0x05 && code <= 0x09) || code == 0x0b || code == 0x0e ||
                              (code >= 0x30 && code <= 0x37) || code == 0x77 ||

@@ -62,9 +62,10 @@ Opcode Opcode::of(std::string_view bytes) {
         out.repeats |= byte(at) == 0xf3;
     }
     if ((byte(at) & 0xf0) == 0x40) // REX
-        at++;
+        out.extends = byte(at++) & 1;
     if (byte(at) == 0xc5 || byte(at) == 0xc4 || byte(at) == 0x62) {
         // VEX of two and three bytes, EVEX
+        out.vector_of_two = byte(at) == 0xc5 || (byte(at) == 0xc4 && (byte(at + 1) & 0x1f) == 1);
         at += byte(at) == 0xc5 ? 2 : byte(at) == 0xc4 ? 3 : 4;
         out.map = Map::Vector;
     } else if (byte(at) == 0x0f) {
@@ -88,7 +89,8 @@ bool Opcode::is_transaction() const {
 bool Opcode::is_no_op() const {
     if (map == Map::Two)
         return code == 0x1f;
-    return map == Map::One && code == 0x90 && !repeats;
+    // Else pause, or an exchange with r8.
+    return map == Map::One && code == 0x90 && !repeats && !extends;
 }
 
 Flow Opcode::flow() const {
