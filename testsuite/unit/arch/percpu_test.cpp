@@ -96,7 +96,7 @@ TEST_F(Percpu, IsReadAndAddedTo) {
     });
     load();
     constexpr int64_t before = 0x123456789abcdef0;
-    const auto returns = [](uint64_t wanted) {
+    const auto returns = [before](uint64_t wanted) {
         return [before, wanted](int64_t word, uint64_t result) {
             EXPECT_EQ(result, wanted);
             EXPECT_EQ(word, before);
