@@ -13,7 +13,7 @@ namespace djstap::library {
 
 namespace {
 
-constexpr char magic[8] = {'D', 'J', 'S', 'T', 'L', 'I', 'B', '1'};
+constexpr char magic[8] = {'D', 'J', 'S', 'T', 'L', 'I', 'B', '2'};
 
 } // namespace
 

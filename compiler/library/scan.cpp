@@ -170,7 +170,8 @@ class Scanner {
                 continue;
             }
             if (token == "}" && braces > 0) {
-                --braces;
+                if (--braces == 0)
+                    pending.back() += token; // the component is complete
                 continue;
             }
             parentheses += token == "(";

@@ -114,6 +114,29 @@ TEST(LibraryScan, CommentsAndCodeEndBehindTheirBeginning) {
               (Names{"a", "b", "c"}));
 }
 
+// A sign of two characters is one: "=" and what else is inside of one defines nothing.
+TEST(LibraryScan, SignsMayHaveTwoCharacters) {
+    EXPECT_EQ(names("probe a = begin if (x == 1) { } probe b += begin if (y != 1) { }\n"
+                    "probe c = begin if (x <= 1) { } probe d = begin if (x >= 1) { }\n",
+                    NameKind::Alias),
+              (Names{"a", "b", "c", "d"}));
+    EXPECT_EQ(names("@define m %( ( 1 % ( 2 ) %) function a() {}\n"
+                    "@define n %( %( 1 %? 2 %: 3 %) %) function b() {}",
+                    NameKind::Function),
+              (Names{"a", "b"}));
+}
+
+TEST(LibraryScan, PointsEndWhereTheBodyBegins) {
+    EXPECT_EQ(names("probe a = kernel.function(\"f\") ?, kernel.function(\"g\") !, b.c { }\n"
+                    "probe d, e = begin { }\n"
+                    "probe f = {begin, end} { g = 1 } probe g = end { }\n"
+                    "probe h = kernel.{function(\"a\"), function(\"b\")} { i = 1 }\n"
+                    "probe i = j.{k.{l, m}, n}.return { o = 1 } function p() { }\n"
+                    "probe q = {b.c, begin} ?, end { r = 1 }",
+                    NameKind::Alias),
+              (Names{"a", "d", "e", "f", "g", "h", "i", "q"}));
+}
+
 TEST(LibraryScan, SurvivesWhatIsBroken) {
     std::string garbage;
     for (int i = 0; i < 4096; ++i)
@@ -212,6 +235,16 @@ TEST_F(LibraryFolder, FilesAreInTheOrderOfTheirNames) {
     });
     EXPECT_EQ(found.size(), 80u);
     EXPECT_EQ(found, sorted);
+}
+
+// A file that several names of a pattern are in is read once, and so is one with parts of a name.
+TEST_F(LibraryFolder, FilesOfAliasesAreYieldedOnce) {
+    write("a.stp", "probe vfs.read = begin { }\nprobe vfs.write = end { }\nprobe vfs = end { }\n");
+    write("b.stp", "probe vfs.read = begin { }\n");
+    auto library = open();
+    EXPECT_EQ(library->files_defining_alias("vfs.*").size(), 2u);
+    EXPECT_EQ(library->files_defining_alias("vfs.read").size(), 2u);
+    EXPECT_EQ(library->files_defining_alias("vfs.write").size(), 1u);
 }
 
 TEST_F(LibraryFolder, PatternsOfAliasesMatchWholeNames) {
