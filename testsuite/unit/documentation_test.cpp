@@ -54,6 +54,14 @@ TEST(Comments, AListOfNamesMayContinue) {
     EXPECT_EQ(comments.entries[0].text, "both.");
 }
 
+// With a blank before the next line's names, or without one; to the end of the comment.
+TEST(Comments, AListOfNamesMayContinueWithoutABlank) {
+    const Comments comments = read("// first(a),\n//second(a): both.\n", {"first", "second"});
+    ASSERT_EQ(comments.entries.size(), 1u);
+    EXPECT_EQ(heads(comments.entries[0]), (Names{"first", "second"}));
+    EXPECT_TRUE(read("// first(a),\nsecond(a): x\n", {"first", "second"}).entries.empty());
+}
+
 TEST(Comments, WordsThatAreNoNamesBelongToTheText) {
     const Comments comments = read("// a(): text.\n// Note: this is no name.\n", {"a"});
     ASSERT_EQ(comments.entries.size(), 1u);
@@ -104,6 +112,12 @@ TEST(Comments, TheCommentAboveMayBeOfAnyKind) {
     EXPECT_EQ(documentation::comment_above("// probe a\nprobe a = b {}\n", 2).text, "probe a");
     EXPECT_EQ(documentation::comment_above("// probe - b\nprobe a = b {}\n", 2).text, "probe - b");
     EXPECT_EQ(documentation::comment_above("// Apart.\n\nprobe a = b {}\n", 3).text, "");
+    // A block in one line, at the beginning of the file; one that begins nowhere.
+    EXPECT_EQ(documentation::comment_above("/* What it is.*/\nprobe a = b {}\n", 2).text,
+              "What it is.");
+    EXPECT_EQ(documentation::comment_above("other\nends */\nprobe a = b {}\n", 3).text, "");
+    EXPECT_EQ(documentation::comment_above("# One.\n# Two.\nprobe a = b {}\n", 3).text, "Two.")
+        << "the first line may name the interpreter";
 }
 
 TEST(Documentation, NamesHaveNoArguments) {
@@ -172,6 +186,51 @@ TEST_F(OwnLibrary, VariablesHaveTheTypesOfWhatIsAssigned) {
     EXPECT_EQ(variables(names[2]),
               "a:long b:string c:long d:string e:string f:string g:string h:long i:string j:string "
               "m:long l:long k:long n:long o:string p:");
+}
+
+// Also in what is executed only sometimes, and again. Elements of arrays, and what the kernel has,
+// are no variables.
+TEST_F(OwnLibrary, VariablesAreAssignedInEveryStatement) {
+    const auto names = document("global table\n"
+                                "probe own.first = begin {\n"
+                                "  table[1] = 2 $x = 3\n"
+                                "  if (1) a = 1 else b = \"\"\n"
+                                "  while (0) { c = 1 }\n"
+                                "  for (d = 0; d < 3; d++) e = \"\"\n"
+                                "  foreach (k in table) { f = 1 }\n"
+                                "  try { g = \"\" } catch { h = 1 }\n"
+                                "  { i = 1 }\n"
+                                "}\n");
+    const auto first = std::ranges::find(names, "own.first", &Documentation::name);
+    ASSERT_NE(first, names.end());
+    EXPECT_EQ(variables(*first), "a:long b:string c:long d:long e:string f:long g:string h:long "
+                                 "i:long");
+}
+
+// However many functions there are, only a chain of calls has an end.
+TEST_F(OwnLibrary, EachOfManyCallsHasItsType) {
+    std::string text = "probe own.first = begin {", expected;
+    for (int i = 0; i < 150; i++) {
+        const std::string own = std::to_string(i);
+        text =
+            "function f" + own + "() { return \"\" }\n" + text + " v" + own + " = f" + own + "()";
+        expected += (i ? " v" : "v") + own + ":string";
+    }
+    const auto names = document(text + " }\n");
+    const auto first = std::ranges::find(names, "own.first", &Documentation::name);
+    ASSERT_NE(first, names.end());
+    EXPECT_EQ(variables(*first), expected);
+}
+
+// The longest name that is an alias; a shorter one is its beginning.
+TEST_F(OwnLibrary, ASuffixOfAnAliasIsNoOtherAlias) {
+    const auto names = document("probe own.a = begin { x = 1 }\n"
+                                "probe own.a.b = begin { y = 1 }\n"
+                                "probe own.c = own.a.b.return { z = 1 }\n"
+                                "probe own.d = own.a.return { z = 1 }\n");
+    ASSERT_EQ(names.size(), 4u);
+    EXPECT_EQ(variables(names[2]), "y:long z:long");
+    EXPECT_EQ(variables(names[3]), "x:long z:long");
 }
 
 // The first type that is known counts, wherever in a choice it is.

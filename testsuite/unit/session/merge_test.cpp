@@ -100,6 +100,15 @@ TEST(Merge, HoldsBackWhatAnOlderRecordMayStillPrecede) {
     EXPECT_FALSE(sweep.pending);
 }
 
+// A sweep passes on what is as old as the sweep before it.
+TEST(Merge, PassesOnWhatWasWrittenAtTheMomentOfASweep) {
+    FakeRing a(4096);
+    RecordMerger merger({a.reader()});
+    a.write(400);
+    EXPECT_EQ(times(merger, 400), Times{});
+    EXPECT_EQ(times(merger, 500), Times{400});
+}
+
 TEST(Merge, WaitsForARecordThatIsBeingWritten) {
     FakeRing a(4096), b(4096);
     RecordMerger merger({a.reader(), b.reader()});
