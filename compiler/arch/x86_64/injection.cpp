@@ -87,52 +87,21 @@ size_t operands_at(std::string_view bytes) {
     return bytes.size();
 }
 
-// Whether it addresses memory relative to itself: mod 0, r/m 5. Of instructions without a ModRM
-// byte, the byte there is part of an immediate, and LLVM tells.
+// Whether it addresses memory relative to itself: mod 0, r/m 5, and four bytes of a distance.
+// Behind an operation without a ModRM byte there are fewer bytes, but for the numbers and addresses
+// of eight bytes that only moves to and from registers have.
 bool is_relative(std::string_view bytes, size_t operands) {
-    return operands + 5 <= bytes.size() && (static_cast<uint8_t>(bytes[operands]) & 0xc7) == 0x05;
-}
-
-// Whether the instruction has a ModRM byte, as far as its code says so.
-bool has_operands(std::string_view bytes) {
     const x86_64::Opcode opcode = x86_64::Opcode::of(bytes);
     const uint8_t code = opcode.code;
-    using Map = x86_64::Opcode::Map;
-    if (opcode.map == Map::Longer)
-        return true;
-    if (opcode.map == Map::Vector)
-        return code != 0x77 || !opcode.vector_of_two; // else vzeroupper, vzeroall
-    if (opcode.map == Map::Two) {
-        const bool without = (code >= 0x05 && code <= 0x09) || code == 0x0b || code == 0x0e ||
-                             (code >= 0x30 && code <= 0x37) || code == 0x77 ||
-                             (code >= 0x80 && code <= 0x8f) || (code >= 0xa0 && code <= 0xa2) ||
-                             (code >= 0xa8 && code <= 0xaa) || (code >= 0xc8 && code <= 0xcf);
-        return !without;
-    }
-    if (code < 0x40)
-        return (code & 7) < 4;
-    switch (code) {
-    case 0x63:
-    case 0x69:
-    case 0x6b:
-    case 0xc0:
-    case 0xc1:
-    case 0xc6:
-    case 0xc7:
-    case 0xf6:
-    case 0xf7:
-    case 0xfe:
-    case 0xff:
-        return true;
-    default:
-        return (code >= 0x80 && code <= 0x8f) || (code >= 0xd0 && code <= 0xd3) ||
-               (code >= 0xd8 && code <= 0xdf);
-    }
+    if (opcode.map == x86_64::Opcode::Map::One &&
+        ((code >= 0xa0 && code <= 0xa3) || (code >= 0xb8 && code <= 0xbf)))
+        return false;
+    return operands + 5 <= bytes.size() && (static_cast<uint8_t>(bytes[operands]) & 0xc7) == 0x05;
 }
 
 // A copy whose operand that is relative to the instruction names the same place.
 Result<std::string> copied(std::string_view bytes, uint64_t from, uint64_t to) {
-    const size_t operands = has_operands(bytes) ? operands_at(bytes) : bytes.size();
+    const size_t operands = operands_at(bytes);
     if (!is_relative(bytes, operands))
         return std::string(bytes);
     if (x86_64::Opcode::of(bytes).address_size)

@@ -65,7 +65,6 @@ Opcode Opcode::of(std::string_view bytes) {
         out.extends = byte(at++) & 1;
     if (byte(at) == 0xc5 || byte(at) == 0xc4 || byte(at) == 0x62) {
         // VEX of two and three bytes, EVEX
-        out.vector_of_two = byte(at) == 0xc5 || (byte(at) == 0xc4 && (byte(at + 1) & 0x1f) == 1);
         at += byte(at) == 0xc5 ? 2 : byte(at) == 0xc4 ? 3 : 4;
         out.map = Map::Vector;
     } else if (byte(at) == 0x0f) {
@@ -78,7 +77,6 @@ Opcode Opcode::of(std::string_view bytes) {
     }
     out.code = static_cast<uint8_t>(byte(at));
     out.operands = static_cast<uint8_t>(byte(at + 1));
-    out.after = static_cast<uint8_t>(byte(at + 2));
     return out;
 }
 

@@ -18,10 +18,8 @@ struct Opcode {
     bool repeats = false;      // a prefix of string instructions
     bool extends = false;      // a prefix that numbers a register from 8 on (REX.B)
     enum class Map : uint8_t { One, Two, Longer, Vector } map = Map::One;
-    bool vector_of_two = false; // of the vector instructions that share the map with 0x0f
-    uint8_t code = 0;           // in its map
-    uint8_t operands = 0;       // the ModRM byte, or 0
-    uint8_t after = 0;          // the byte behind that, or 0
+    uint8_t code = 0;     // in its map
+    uint8_t operands = 0; // the ModRM byte, or 0
 
     // Reads the bytes of one valid instruction.
     static Opcode of(std::string_view bytes);
