@@ -123,10 +123,11 @@ Result<std::string> copied(std::string_view bytes, uint64_t from, uint64_t to) {
 Result<std::string> moved_indirect_call(std::string_view bytes, uint64_t from, uint64_t to) {
     const size_t operands = operands_at(bytes);
     const auto mode = static_cast<uint8_t>(bytes[operands]);
-    const bool by_stack = (mode & 0xc0) != 0xc0 && (mode & 7) == 4 && operands + 1 < bytes.size() &&
-                          (static_cast<uint8_t>(bytes[operands + 1]) & 7) == 4;
-    const bool is_stack = (mode & 0xc7) == 0xc4;
-    if (by_stack || is_stack)
+    // r/m 4 is the register, or what the SIB byte behind it says of memory. REX.B makes it r12.
+    const bool is_register = (mode & 0xc0) == 0xc0;
+    const bool is_stack = (mode & 7) == 4 && !x86_64::Opcode::of(bytes).extends &&
+                          (is_register || (static_cast<uint8_t>(bytes[operands + 1]) & 7) == 4);
+    if (is_stack)
         return Failure{"it calls what is on the stack", ""};
     Code code(to);
     push_address(code, from + bytes.size());

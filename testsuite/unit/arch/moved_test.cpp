@@ -131,12 +131,17 @@ TEST_F(Moved, IndirectCallsBecomeJumpsThroughTheSamePlace) {
     EXPECT_EQ(lines(bytes("\xff\x14\xc8"), from, to), back + "3" + jump + "*(%rax,%rcx,8)");
     EXPECT_EQ(lines(bytes("\xff\x15\x10\0\0\0"), from, to),
               back + "6" + jump + "*-0x1ffffff5(%rip)        # 0x10000016");
-    // By way of the stack pointer, which the push moves: but r12 is not it in the last two.
+    // By way of the stack pointer, which the push moves; r12 and r13 have its numbers with a
+    // prefix.
     for (const std::string& code : {bytes("\xff\xd4"), bytes("\xff\x54\x24\x08"),
                                     bytes("\xff\x14\x24"), bytes("\xff\x94\xcc\0\x01\0\0")})
         EXPECT_EQ(lines(code, from, to), "? it calls what is on the stack");
     EXPECT_EQ(lines(bytes("\xff\x54\xc8\x08"), from, to), back + "4" + jump + "*0x8(%rax,%rcx,8)");
     EXPECT_EQ(lines(bytes("\xff\xd1"), from, to), back + "2" + jump + "*%rcx");
+    EXPECT_EQ(lines(bytes("\x41\xff\xd4"), from, to), back + "3" + jump + "*%r12");
+    EXPECT_EQ(lines(bytes("\x41\xff\x54\x24\x08"), from, to), back + "5" + jump + "*0x8(%r12)");
+    EXPECT_EQ(lines(bytes("\x42\xff\x54\xe0\x08"), from, to),
+              back + "5" + jump + "*0x8(%rax,%r12,8)");
 }
 
 TEST_F(Moved, WhatIsTooFarIsRefused) {
