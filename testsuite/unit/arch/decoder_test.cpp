@@ -180,6 +180,61 @@ TEST_F(Decoder, NamesAddresses) {
     EXPECT_FALSE(decode(bytes("\xff\xa0\0\x20\0\0")).jumps_through_slot); // jmp *0x2000(%rax)
 }
 
+// What the kernel's optimizer of kprobes copies: all of its kernels, only newer ones, none.
+TEST_F(Decoder, KnowsWhatTheKernelCopies) {
+    enum class Copies : uint8_t { All, Newer, None };
+    const auto check = [&](const std::string& code, Copies expected) {
+        const Instruction decoded = decode(code + bytes("\0\0\0\0\0\0\0\0"));
+        ASSERT_NE(decoded.length, 0);
+        EXPECT_EQ(decoded.kernel_copies, expected == Copies::All)
+            << decoder_->text(code + bytes("\0\0\0\0\0\0\0\0"), address);
+        EXPECT_EQ(decoded.newer_kernel_copies, expected != Copies::None)
+            << decoder_->text(code + bytes("\0\0\0\0\0\0\0\0"), address);
+    };
+    // By the codes of operations: conditional jumps, x87, loops, calls, traps.
+    for (unsigned code = 0x00; code < 256; code++) {
+        const std::string own(1, static_cast<char>(code));
+        if (!test::is_opcode(code) ||
+            decode(own + "\xc0" + bytes("\0\0\0\0\0\0\0\0")).length == 0 ||
+            (code >= 0xc0 && code <= 0xc1) || (code >= 0xd0 && code <= 0xd3) || code == 0xf6 ||
+            code == 0xf7 || code >= 0xfe)
+            continue;
+        const bool is_refused = (code >= 0x70 && code <= 0x7f) || (code >= 0xd8 && code <= 0xdf) ||
+                                (code >= 0xe0 && code <= 0xe3) || code == 0xe8 || code == 0xe9 ||
+                                code == 0xeb || code == 0xcc || code == 0xcd || code == 0xf1 ||
+                                code == 0xf4;
+        check(own + "\xc0", is_refused ? Copies::None : Copies::All);
+    }
+    // By the group in the ModRM byte. LLVM reads no undocumented ones.
+    const auto of_group = [](char code, unsigned group) {
+        return std::string{code, static_cast<char>(0xc0 | group << 3)};
+    };
+    for (const char shift : {'\xc0', '\xc1', '\xd0', '\xd1', '\xd2', '\xd3'})
+        for (const unsigned group : {0, 1, 2, 3, 4, 5, 7})
+            check(of_group(shift, group), Copies::Newer);
+    for (const char code : {'\xf6', '\xf7'})
+        for (const unsigned group : {0, 2, 3, 4, 5, 6, 7})
+            check(of_group(code, group), Copies::Newer);
+    for (const char code : {'\xfe', '\xff'})
+        for (const unsigned group : {0, 1})
+            check(of_group(code, group), Copies::Newer);
+    check(of_group('\xff', 2), Copies::None); // call
+    check(of_group('\xff', 4), Copies::All);  // jmp
+    check(of_group('\xff', 6), Copies::None); // push
+    // Prefixes of the code segment and of addresses.
+    check(bytes("\x2e\x01\x08"), Copies::None);
+    check(bytes("\x67\x01\x08"), Copies::None);
+    check(bytes("\x3e\x01\x08"), Copies::All);
+    // Of vector instructions, the code behind the prefix counts: vpxor, vpsubsb; vpshufb.
+    check(bytes("\xc5\xf9\xef\xc1"), Copies::All);
+    check(bytes("\xc5\xf9\xe8\xc1"), Copies::None);
+    check(bytes("\xc4\xe1\xf9\xef\xc1"), Copies::All);
+    check(bytes("\xc4\xe1\xf9\xe8\xc1"), Copies::None);
+    check(bytes("\x62\xf1\x7d\x48\xef\xc1"), Copies::All);
+    check(bytes("\x62\xf1\x7d\x48\xe8\xc1"), Copies::None);
+    check(bytes("\x66\x0f\x38\x00\xc1"), Copies::None); // the longer maps
+}
+
 TEST_F(Decoder, FollowsABranchOfAnAbortedTransaction) {
     const Instruction begin = decode(bytes("\xc7\xf8\x10\0\0\0"));
     EXPECT_EQ(begin.flow, Flow::Next);

@@ -50,6 +50,37 @@ TEST(CallingConvention, Arguments) {
     EXPECT_EQ(places({integer}, pair), "rdi");
 }
 
+// What has a constructor is passed by its address, and what is in vector registers takes no other.
+TEST(CallingConvention, OtherArguments) {
+    constexpr ArgumentShape object{8, true, false, true, true};
+    constexpr ArgumentShape number{8, false, true, true};
+    constexpr ArgumentShape empty{0, true, false, true};
+    EXPECT_EQ(places({object, integer}), "[rdi+0] rsi");
+    EXPECT_EQ(places({integer, integer, integer, integer, integer, integer, object, integer}),
+              "rdi rsi rdx rcx r8 r9 ? [rsp+16]");
+    EXPECT_EQ(places({number, integer}), "? rdi");
+    EXPECT_EQ(places({empty, integer}), "? rdi");
+    EXPECT_EQ(places({{16, false, false, true}, integer}), "{8:rdi 8:rsi} rdx"); // __int128
+    EXPECT_EQ(places({{17, true, false, true}, integer}), "[rsp+8] rdi");
+    EXPECT_EQ(places({integer,
+                      integer,
+                      integer,
+                      integer,
+                      integer,
+                      integer,
+                      {17, true, false, true},
+                      integer}),
+              "rdi rsi rdx rcx r8 r9 [rsp+8] [rsp+32]");
+    // An object of 17 bytes is returned in memory, one of 16 is not, and neither is a number.
+    EXPECT_EQ(places({integer}, {17, true, false, true}), "rsi");
+    EXPECT_EQ(places({integer}, {16, true, false, true}), "rdi");
+    EXPECT_EQ(places({integer}, {32, false, false, true}), "rdi");
+    EXPECT_EQ(places({integer}, object), "rsi");
+    const std::vector<Location> all = argument_locations({{12, true, false, true}}, integer);
+    EXPECT_EQ(all[0].pieces[0].offset, 0U);
+    EXPECT_EQ(all[0].pieces[1].offset, 8U);
+}
+
 TEST(Location, Expressions) {
     EXPECT_EQ(expression({}), "?");
     EXPECT_EQ(expression({{DW_OP_reg5, 0, 0, 0}}), "rdi");

@@ -2,6 +2,7 @@
 // The tables of a kernel image, on small ones, and the kernels of this machine.
 #include "program.h"
 
+#include "arch/instructions.h"
 #include "image/kernel_files.h"
 
 #include <algorithm>
@@ -416,6 +417,38 @@ TEST(KernelTables, TheKnownUnsafePlaces) {
     EXPECT_GT(unsafe.size(), 200U);
     EXPECT_LT(unsafe.size(), 400U);
     EXPECT_GT(analysis->totals().percent(analysis->totals().safe), 90);
+}
+
+// The kernel has a bit for each instruction of two bytes that it copies.
+TEST(KernelTables, TheInstructionsThatTheKernelCopies) {
+    const auto decoder = arch::InstructionDecoder::create();
+    for (const char* release : {"6.1", "6.12"}) {
+        const auto path = vmlinux(release);
+        if (!path)
+            GTEST_SKIP() << "the two kernels are not installed (scripts/kernels)";
+        const auto file = ElfFile::open(*path);
+        ASSERT_TRUE(file);
+        std::string_view bits;
+        for (const Elf64_Sym& symbol : (*file)->symbols())
+            if ((*file)->symbol_name(symbol) == "twobyte_is_boostable")
+                bits = (*file)->bytes_at(symbol.st_value, 32);
+        ASSERT_EQ(bits.size(), 32U) << release;
+        size_t known = 0;
+        for (unsigned code = 0; code < 256; code++)
+            for (const char operands : {'\xc0', '\0'}) {
+                std::string text("\x0f", 1);
+                text.append({static_cast<char>(code), operands});
+                text.append(8, '\0');
+                const arch::Instruction instruction = decoder->decode(text, 0);
+                if (instruction.length == 0)
+                    continue;
+                known++;
+                const bool is_copied = static_cast<unsigned char>(bits[code / 8]) >> code % 8 & 1;
+                EXPECT_EQ(instruction.kernel_copies, is_copied) << release << ": " << code;
+                EXPECT_EQ(instruction.newer_kernel_copies, is_copied) << release << ": " << code;
+            }
+        EXPECT_GT(known, 350U);
+    }
 }
 
 // It copies more instructions, and no longer looks for indirect jumps.
