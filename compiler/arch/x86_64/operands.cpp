@@ -46,7 +46,7 @@ std::optional<NamedRegister> register_named(std::string_view name) {
         if (text == name)
             return NamedRegister{reg, 1, true};
     for (const auto& [text, reg] : numbered) {
-        if (!name.starts_with(text) || name.size() > text.size() + 1)
+        if (!name.starts_with(text))
             continue;
         const std::string_view suffix = name.substr(text.size());
         const size_t size = suffix.empty() ? 8 : suffix == "d" ? 4 : suffix == "w" ? 2 : 1;

@@ -95,6 +95,10 @@ std::vector<std::string> instructions() {
             all.push_back(std::move(each));
     for (const char* const other : {"\x0f\x01\xc8", "\x0f\x01\xc9", "\x0f\x01\xca"})
         all.emplace_back(other);
+    // Codes of other maps, which have other meanings there.
+    for (unsigned code = 0; code < 256; code++)
+        for (const char* const map : {"\xc5\xf9", "\xc4\xe2\x79", "\x66\x0f\x38"})
+            all.push_back(map + std::string{static_cast<char>(code), '\xc1'});
     return all;
 }
 
@@ -167,6 +171,8 @@ TEST_F(Decoder, NamesAddresses) {
     EXPECT_EQ(named(bytes("\x48\x8d\x05\xf0\xff\xff\xff")), "computed 0x7fff80fffff7");
     EXPECT_EQ(named(bytes("\x48\x8b\x05\x10\0\0\0")), "");         // mov 16(%rip), %rax
     EXPECT_EQ(named(bytes("\xbf\0\x10\0\0")), "immediate 0x1000"); // mov $0x1000, %edi
+    EXPECT_EQ(named(bytes("\x48\x8b\x07")), "");                   // mov (%rdi), %rax
+    EXPECT_EQ(named(bytes("\x0f\x1f\x80\0\x20\0\0")), "");         // a no-op with an operand
     EXPECT_EQ(named(bytes("\xbf\xff\x0f\0\0")), "");               // the first page
     EXPECT_EQ(named(bytes("\x48\xc7\xc0\0\0\0\x81")), "immediate 0xffffffff81000000");
     // mov 0x2000(,%rax,8), %rdx; lea 0x2000(,%rax,8), %rdx; mov %fs:0x2000, %rax
@@ -263,8 +269,8 @@ TEST_F(Decoder, AccessesMemoryThatMayNotBeThere) {
              bytes("\x48\x8d\x07"),         // lea (%rdi), %rax
              bytes("\x50"),
              bytes("\x58"), // push, pop
-             bytes("\x90"),
-             bytes("\xc3"),
+             bytes("\x90"), bytes("\xc3"),
+             bytes("\x0f\x1f\x07"), // nopl (%rdi)
          })
         EXPECT_FALSE(decode(each).accesses) << decoder_->text(each, address);
 }
@@ -320,6 +326,8 @@ TEST_F(Decoder, TellsWhatAnAccessIsAddressedBy) {
     EXPECT_EQ(load.base, 1U);
     EXPECT_TRUE(load.always);
     EXPECT_FALSE(load.accesses_elsewhere);
+    EXPECT_EQ(use(bytes("\x48\x8b\x48\x08")).base, 0U);                     // mov 8(%rax), %rcx
+    EXPECT_EQ(use(bytes("\x48\x8b\x04\x25\x10\0\0\0")).base, std::nullopt); // mov 16, %rax
     EXPECT_EQ(use(bytes("\x48\x8b\x81\xff\x0f\0\0")).base, 1U);
     const RegisterUse far = use(bytes("\x48\x8b\x81\0\x10\0\0")); // mov 4096(%rcx), %rax
     EXPECT_EQ(far.base, std::nullopt);

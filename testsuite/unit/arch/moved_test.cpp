@@ -187,7 +187,8 @@ TEST(Visits, AreInTheWayOfJumpsWithinTheirCode) {
     EXPECT_FALSE(is_in_way_of_visits(end, entry));
     EXPECT_TRUE(is_in_way_of_visits(entry - planted_jump_bytes() + 1, entry));
     EXPECT_FALSE(is_in_way_of_visits(entry - planted_jump_bytes(), entry));
-    EXPECT_FALSE(is_in_way_of_visits(4, 0)); // no entry is known
+    EXPECT_FALSE(is_in_way_of_visits(4, 0));                  // no entry is known
+    EXPECT_TRUE(visit_code().ends_with(bytes("\xc2\x88\0"))); // ret $136
 }
 
 } // namespace

@@ -133,7 +133,7 @@ TEST(Operands, MemoryOfASymbol) {
 
 TEST(Operands, WhatIsNotUnderstood) {
     for (const char* const none :
-         {"8", "8(%rip)", "counter(%rip,%rax)", "8(%rax", "8(%rax)x", "8(%rax,%rbx,16)",
+         {"8", "8(%rip)", "counter(%rip,%rax)", "8(%rax", "8(%rax]", "8(%rax)x", "8(%rax,%rbx,16)",
           "8(%rax,%rbx,9)", "8(%rax,%rbx,x)", "8(%rax,%rbx,1,2)", "8()", "8(,)", "8(rax)",
           "8(%rax,rbx)", "8(%xmm0)", "8(%rax,%xmm0)", "8(%rax,%ebx)"})
         EXPECT_EQ(place(none), "? its operand is not understood") << none;

@@ -231,6 +231,21 @@ TEST_F(Percpu, CountsWhatForbidsPreemption) {
         });
 }
 
+// What is read before and behind an ordered access is read twice: another access may be the same
+// place.
+TEST_F(Percpu, IsOrderedWithOtherMemory) {
+    add("difference", 1, [&](const Values& values) {
+        llvm::Value* const place = builder_.CreateIntToPtr(values[0], builder_.getPtrTy());
+        llvm::Value* const before = builder_.CreateLoad(builder_.getInt64Ty(), place);
+        add_percpu(builder_, {"", 0, values[0]}, number(7), true);
+        llvm::Value* const behind = builder_.CreateLoad(builder_.getInt64Ty(), place);
+        return builder_.CreateSub(behind, before);
+    });
+    load();
+    int64_t word = 100;
+    EXPECT_EQ(Emitted::call("difference", reinterpret_cast<uint64_t>(&word)), 7U);
+}
+
 // Without a base, a variable is found relative to the instruction.
 TEST_F(Percpu, HasVariables) {
     const PercpuPlace place{"djs_words", 24};

@@ -302,6 +302,7 @@ TEST(InterruptedPlace, IsWhereTheKernelHasSavedIt) {
     for (size_t i = 0; i < stack.size(); i++)
         EXPECT_EQ(is_interrupted_place(stack, i), i == REG_RIP) << i;
     EXPECT_EQ(interrupted_stack_pointer(stack, REG_RIP), stack[REG_RSP]);
+    EXPECT_EQ(interrupted_stack_pointer(stack, 1), stack[0]);
     EXPECT_EQ(interrupted_stack_pointer(stack, 0), 0U);
     // The last word of what is known of the stack.
     const std::span<const uint64_t> known(stack);

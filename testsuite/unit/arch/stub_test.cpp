@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <asm/prctl.h>
 #include <cstring>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // What the stub calls changes no register but the flags, as in the runtime.
 extern "C" {
@@ -131,9 +134,12 @@ class Room {
     void* memory_ = MAP_FAILED;
 };
 
+// The distance of the thread's slot, which the stub adds by a segment register.
+constexpr uint64_t slot_base = 0x2000;
+
 StubTargets targets_with(std::optional<uint32_t> argument) {
     StubTargets targets;
-    targets.owner = address_of(&djs_test_owner);
+    targets.owner = address_of(&djs_test_owner) - slot_base;
     targets.claim = address_of(reinterpret_cast<const void*>(&djs_test_claim));
     targets.handlers = address_of(reinterpret_cast<const void*>(&djs_test_handlers));
     targets.argument = argument;
@@ -148,7 +154,9 @@ class Stubs : public testing::TestWithParam<bool> {
         if (!has_stub_instructions())
             GTEST_SKIP() << "this processor or kernel lacks what stubs need";
         ASSERT_TRUE(room_.ok());
+        ASSERT_EQ(syscall(SYS_arch_prctl, ARCH_SET_GS, slot_base), 0);
     }
+    void TearDown() override { syscall(SYS_arch_prctl, ARCH_SET_GS, 0); }
     // Puts the stub there, with a return behind it, and calls what is at `at`.
     void run(const Stub& stub, size_t at) {
         std::memcpy(room_.bytes() + begin, stub.code.data(), stub.code.size());
