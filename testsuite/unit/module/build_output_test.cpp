@@ -29,7 +29,17 @@ TEST(BuildOutput, KeepsTheFirstDozenOfItsErrors) {
 TEST(BuildOutput, WithoutErrorsTheLastLinesAreKept) {
     EXPECT_EQ(relevant_lines(""), "");
     EXPECT_EQ(relevant_lines("1\n2\n\n3"), "\n  1\n  2\n  3");
+    EXPECT_EQ(relevant_lines("1\n2\n3\n4\n5\n"), "\n  1\n  2\n  3\n  4\n  5");
     EXPECT_EQ(relevant_lines("1\n2\n3\n4\n5\n6\n"), "\n  2\n  3\n  4\n  5\n  6");
+}
+
+TEST(BuildOutput, HasWarningsButForOneOfTheKernels) {
+    const std::string kernels = "ld: warning: x.o: unexpected non-allocatable section\n";
+    EXPECT_FALSE(has_warnings(""));
+    EXPECT_FALSE(has_warnings("fine\n" + kernels + "fine"));
+    EXPECT_TRUE(has_warnings(kernels + "a.c:1: warning: unused"));
+    EXPECT_TRUE(has_warnings("WARNING: modpost: x\nfine\n"));
+    EXPECT_FALSE(has_warnings("warning\nno:warnings\n"));
 }
 
 TEST(BuildOutput, TheBuildsFolderIsLeftOut) {

@@ -203,6 +203,16 @@ TEST(Versions, OnlyPlainExportsAreEnough) {
     EXPECT_EQ(rows->special, (std::set<std::string>{"in_namespace", "of_module"}));
     EXPECT_NE(rows->text.find("{0x00000001, \"plain\"}"), std::string::npos);
     EXPECT_EQ(rows->text.find("known\""), std::string::npos);
+    // A row has room for 55 characters, and the last line may have no end.
+    const std::string fits(55, 'x'), too_long(56, 'y');
+    std::ofstream(folder.path + "/Module.symvers") << "0x6\t" + too_long +
+                                                          "\tvmlinux\tEXPORT_SYMBOL\t\n0x7\t" +
+                                                          fits + "\tvmlinux\tEXPORT_SYMBOL\t";
+    rows = version_rows(folder.path, {fits, too_long}, {});
+    ASSERT_TRUE(rows);
+    EXPECT_TRUE(rows->unknown.empty());
+    EXPECT_EQ(rows->special, std::set<std::string>{too_long});
+    EXPECT_EQ(rows->text, "{0x7, \"" + fits + "\"},\n");
     EXPECT_EQ(version_source({}), "");
     EXPECT_FALSE(version_rows("/no/such/folder", {}, {}));
 }

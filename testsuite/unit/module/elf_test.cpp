@@ -166,7 +166,10 @@ TEST(Name, Checks) {
     EXPECT_EQ(message(std::string_view("a\0b", 3)),
               std::string("'a\0b'", 5) + " is not a valid module name");
     EXPECT_EQ(message("größe"), "'größe' is not a valid module name");
-    EXPECT_NE(message(std::string(56, 'x')).find("is too long"), std::string::npos);
+    EXPECT_EQ(message(std::string(56, 'x')),
+              "'" + std::string(56, 'x') + "' is too long for a module name: 56 characters");
+    EXPECT_EQ(message(std::string(90, 'x')),
+              "'" + std::string(80, 'x') + "' is too long for a module name: 90 characters");
 }
 
 namespace {

@@ -67,6 +67,57 @@ TEST(Manifest, RoundTripAndDamage) {
     }
 }
 
+// Each member is there again, and in its own place.
+TEST(Manifest, KeepsEverything) {
+    RuntimeKit kit;
+    kit.release = "release";
+    kit.build_id = "id";
+    kit.delayed_objtool = true;
+    kit.linker = {"linker"};
+    kit.objtool = {"objtool"};
+    kit.compiler = "gcc -c";
+    kit.build_dir = "/build dir";
+    kit.sign_file = "/sign-file";
+    kit.signature_hash = "sha512";
+    kit.runtime_symbols = {"runtime", "symbols"};
+    kit.runtime_functions = {"runtime", "functions"};
+    kit.kernel_symbols = {"kernel", "symbols"};
+    kit.versioned_symbols = {"versioned"};
+    kit.parts = {"one", "two"};
+    kit.state = 7;
+    kit.offsets = {{"offset", 1, "symbol"}};
+    const auto read = read_manifest(write_manifest(kit, {{"a", 1, 2}, {"b", 3, 4}}));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->kit.release, kit.release);
+    EXPECT_EQ(read->kit.build_id, kit.build_id);
+    EXPECT_FALSE(read->kit.ibt);
+    EXPECT_TRUE(read->kit.delayed_objtool);
+    EXPECT_EQ(read->kit.linker, kit.linker);
+    EXPECT_EQ(read->kit.objtool, kit.objtool);
+    EXPECT_EQ(read->kit.compiler, kit.compiler);
+    EXPECT_EQ(read->kit.build_dir, kit.build_dir);
+    EXPECT_EQ(read->kit.sign_file, kit.sign_file);
+    EXPECT_EQ(read->kit.signature_hash, kit.signature_hash);
+    EXPECT_EQ(read->kit.runtime_symbols, kit.runtime_symbols);
+    EXPECT_EQ(read->kit.runtime_functions, kit.runtime_functions);
+    EXPECT_EQ(read->kit.kernel_symbols, kit.kernel_symbols);
+    EXPECT_EQ(read->kit.versioned_symbols, kit.versioned_symbols);
+    EXPECT_EQ(read->kit.parts, kit.parts);
+    EXPECT_EQ(read->kit.state, kit.state);
+    ASSERT_EQ(read->kit.offsets.size(), 1U);
+    EXPECT_EQ(read->kit.offsets[0].name, "offset");
+    EXPECT_EQ(read->kit.offsets[0].value, 1);
+    EXPECT_EQ(read->kit.offsets[0].symbol, "symbol");
+    ASSERT_EQ(read->files.size(), 2U);
+    EXPECT_EQ(read->files[1].name, "b");
+    EXPECT_EQ(read->files[1].size, 3U);
+    EXPECT_EQ(read->files[1].checksum, 4U);
+    // What has changed has other files; only the linker's script stays.
+    EXPECT_EQ(file_name(kit, "a"), "7-a");
+    EXPECT_EQ(file_name(kit, linker_script), linker_script);
+    EXPECT_EQ(file_name({}, "a"), "a");
+}
+
 TEST(Sources, AreCombinedWithoutTheStub) {
     auto files = read_sources(tiny_runtime());
     ASSERT_TRUE(files) << files.failure().message;

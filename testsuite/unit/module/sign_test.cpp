@@ -45,3 +45,41 @@ TEST(Signing, TheReasonIsWhatTheLastErrorOfOpensslSays) {
     EXPECT_EQ(message_of("sign-file: key.pem: No such file\nUsage\n"),
               "sign-file: key.pem: No such file");
 }
+
+TEST(Signing, NeedsBothAndAProgram) {
+    const TestFolder folder;
+    const std::string key = folder.path + "/key.pem", program = folder.path + "/sign-file";
+    ASSERT_TRUE(write_file(key, "key"));
+    RuntimeKit kit;
+    kit.release = "6.1.0";
+    std::string bytes = "module";
+    const auto failure = [&](const SigningKey& own) {
+        const Status status = sign_module(kit, own, folder.path + "/module.ko", bytes);
+        return status ? "" : status.failure().message;
+    };
+    EXPECT_EQ(failure({key, ""}), "a module signing key is set, but no certificate");
+    EXPECT_EQ(failure({key, "/no/certificate"}),
+              "modules cannot be signed: /no/certificate: No such file or directory");
+    EXPECT_EQ(failure({"/no/key", key}),
+              "modules cannot be signed: /no/key: No such file or directory");
+    const std::string none =
+        "modules cannot be signed: the kernel headers of 6.1.0 have no scripts/sign-file";
+    EXPECT_EQ(failure({key, key}), none);
+    EXPECT_EQ(failure({"pkcs11:object=key", key}), none); // no file is looked for
+    // One that does something else.
+    kit.sign_file = program;
+    kit.signature_hash = "sha256";
+    ASSERT_TRUE(write_file(program, "#!/bin/sh\n:\n"));
+    fs::permissions(program, fs::perms::owner_all);
+    EXPECT_EQ(failure({key, key}), "sign-file did not sign the module");
+    EXPECT_EQ(bytes, "module");
+    ASSERT_TRUE(write_file(program,
+                           "#!/bin/sh\nprintf ' %s %s %s\\n~Module signature appended~\\n' "
+                           "$1 ${2##*/} ${3##*/} >> $4\n"));
+    EXPECT_EQ(failure({key, key}), "");
+    EXPECT_EQ(bytes, "module sha256 key.pem key.pem\n~Module signature appended~\n");
+    EXPECT_EQ(SigningKey().empty(), true);
+    EXPECT_EQ((SigningKey{key, ""}).empty(), false);
+    kit.sign_file = "/no/sign-file";
+    EXPECT_EQ(failure({key, key}), "cannot run /no/sign-file: No such file or directory");
+}

@@ -21,6 +21,10 @@ TEST(Tool, OutputStatusAndMissingPrograms) {
     auto clean = run_tool({"sh", "-c", "echo \"<$MAKEFLAGS>\""});
     unsetenv("MAKEFLAGS");
     EXPECT_EQ(clean->output, "<>\n");
+    // What it says is read, and must be in the language that is expected.
+    setenv("LC_ALL", "de_DE.UTF-8", 1);
+    EXPECT_EQ(run_tool({"sh", "-c", "echo \"<$LC_ALL>\""})->output, "<C>\n");
+    unsetenv("LC_ALL");
     std::vector<std::string> lines;
     ASSERT_TRUE(run_tool({"printf", "a\\nbc\\nd"},
                          [&](std::string_view line) { lines.emplace_back(line); }));
