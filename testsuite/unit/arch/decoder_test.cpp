@@ -156,7 +156,8 @@ TEST_F(Decoder, ReadsNothingInWhatIsNoInstruction) {
 TEST_F(Decoder, NamesAddresses) {
     const auto named = [&](const std::string& code) {
         std::string text;
-        for (const NamedAddress& each : decode(code).named()) {
+        const Instruction decoded = decode(code);
+        for (const NamedAddress& each : decoded.named()) {
             char number[32];
             snprintf(number, sizeof number, "%s%s %#lx", text.empty() ? "" : ", ",
                      each.use == NamedAddress::Use::Computed    ? "computed"
