@@ -37,17 +37,23 @@ def run(*words, allowed=(0,)):
         print(f"{' '.join(words)}: status {done.returncode}: {done.stderr}", flush=True)
 
 
+def is_loaded(name):
+    # Its folder below /sys/module goes first: until it is gone from this list as well, it cannot be loaded again.
+    with open("/proc/modules", encoding="utf-8") as modules:
+        return any(line.startswith(f"{name} ") for line in modules)
+
+
 def gone(name):
     until = time.monotonic() + PATIENCE
-    while os.path.exists(f"/sys/module/{name}"):
+    while is_loaded(name):
         if time.monotonic() > until:
             print(f"{name} stays loaded", flush=True)
             return
         time.sleep(0.05)
 
 
-def with_reader(path, name, draw):
-    run("djrun", "-w", path, "-T", f"{draw.random():.2f}")
+def with_reader(path, name, draw, allowed=(0,)):
+    run("djrun", "-w", path, "-T", f"{draw.random():.2f}", allowed=allowed)
     gone(name)
 
 
@@ -65,14 +71,14 @@ def alone(path, name, draw):
     run("rmmod", name)
 
 
-def recorder(path, name, draw):
-    run("djrun", "-w", "-F", path)
+def recorder(path, name, draw, allowed=(0,)):
+    run("djrun", "-w", "-F", path, allowed=allowed)
     time.sleep(draw.random())
     reader = subprocess.Popen(["djrun", "--attach", name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(draw.random() / 2)
     reader.send_signal(signal.SIGKILL)
     reader.wait()
-    run("djrun", "-w", "--attach", name, "--stop")
+    run("djrun", "-w", "--attach", name, "--stop", allowed=allowed)
     gone(name)
 
 
