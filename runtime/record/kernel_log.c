@@ -92,6 +92,7 @@ static s64 last_number(const struct djs_record *record)
 	return bytes < sizeof(s64) ? 0 : ((const s64 *)((const char *)record + record->size))[-1];
 }
 
+static void keep_speculation(struct djs_record *record);
 static void log_speculations(const struct djs_record *end, char *buffer, size_t size);
 
 /* A format whose arguments are made of symbols: these become strings in the second half of the
@@ -127,11 +128,13 @@ static void log_formatted(const struct djs_record *record, size_t bytes, char *b
 	log_text(buffer);
 }
 
-static void log_record(const struct djs_record *record, char *buffer, size_t size)
+static void log_record(struct djs_record *record, char *buffer, size_t size)
 {
 	size_t bytes = record->size - sizeof(*record);
 
-	if (record->id == DJS_RECORD_COMMIT || record->id == DJS_RECORD_DISCARD) {
+	if (record->id == DJS_RECORD_SPECULATION) {
+		keep_speculation(record);
+	} else if (record->id == DJS_RECORD_COMMIT || record->id == DJS_RECORD_DISCARD) {
 		log_speculations(record, buffer, size);
 	} else if (record->id >= DJS_RECORD_FIRST_SPECIAL) {
 		log_special(record, bytes, buffer, size);
@@ -195,26 +198,65 @@ static void walk_begin(struct walk *walk)
 	}
 }
 
-static struct walk all_records, speculations;
+static struct walk all_records;
 
 /*
- * Handles the output that was speculated before `end` under its number: prints it or not, and drops
- * it.
+ * Speculated output whose end has not been met, by its number: each record that was consumed holds
+ * the address of the one before it in place of its time. Looking for them from the first record on
+ * at each end would take time in proportion to the square of the records.
  */
+static struct djs_record **speculations;
+static u64 speculations_mask;
+
+static struct djs_record **speculations_of(s64 number)
+{
+	return &speculations[number & speculations_mask];
+}
+
+static struct djs_record *record_before(const struct djs_record *record)
+{
+	return (struct djs_record *)(unsigned long)record->time;
+}
+
+static void put_before(struct djs_record *record, struct djs_record *before)
+{
+	record->time = (unsigned long)before;
+}
+
+static void keep_speculation(struct djs_record *record)
+{
+	struct djs_record **last = speculations_of(last_number(record));
+
+	put_before(record, *last);
+	*last = record;
+}
+
+/* Prints or drops the output that was speculated under the number of `end`. */
 static void log_speculations(const struct djs_record *end, char *buffer, size_t size)
 {
-	struct djs_record *record;
+	struct djs_record *record = *speculations_of(last_number(end)), *before, *first = NULL;
+	struct djs_record *others = NULL;
 
-	walk_begin(&speculations);
-	while ((record = next_record(&speculations)) && record != end) {
+	/* The last comes first. */
+	for (; record; record = before) {
+		before = record_before(record);
+		if (last_number(record) == last_number(end)) {
+			put_before(record, first);
+			first = record;
+		} else {
+			put_before(record, others);
+			others = record;
+		}
 		cond_resched();
-		if (record->id != DJS_RECORD_SPECULATION || last_number(record) != last_number(end))
-			continue;
-		if (end->id == DJS_RECORD_COMMIT)
-			log_text(text_argument(buffer, size, record + 1,
-					       record->size - sizeof(*record)));
-		record->id = DJS_RECORD_PADDING;
 	}
+	for (record = NULL; others; others = before) {
+		before = record_before(others);
+		put_before(others, record);
+		record = others;
+	}
+	*speculations_of(last_number(end)) = record;
+	for (record = first; record && end->id == DJS_RECORD_COMMIT; record = record_before(record))
+		log_text(text_argument(buffer, size, record + 1, record->size - sizeof(*record)));
 }
 
 static void log_lost(u64 records, const char *why)
@@ -233,8 +275,10 @@ void djs_rings_to_log(unsigned int max_lines)
 	unsigned int cpu;
 
 	all_records.at = kcalloc(nr_cpu_ids, sizeof(u64), GFP_KERNEL);
-	speculations.at = kcalloc(nr_cpu_ids, sizeof(u64), GFP_KERNEL);
-	if (!buffer || !all_records.at || !speculations.at)
+	speculations_mask =
+	    roundup_pow_of_two(clamp(djs_ring_bytes / 256, 1024ull, 1ull << 20)) - 1;
+	speculations = kvcalloc(speculations_mask + 1, sizeof(*speculations), GFP_KERNEL);
+	if (!buffer || !all_records.at || !speculations)
 		goto out;
 	log_lines = 0;
 	log_lines_max = max_lines;
@@ -255,7 +299,7 @@ void djs_rings_to_log(unsigned int max_lines)
 	log_lost(djs_rings_lost(), "the buffer was full");
 	log_lost(djs_rings_oversized(), "longer than a buffer");
 out:
-	kfree(speculations.at);
+	kvfree(speculations);
 	kfree(all_records.at);
 	kvfree(buffer);
 }
