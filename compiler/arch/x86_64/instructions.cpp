@@ -58,7 +58,8 @@ class Decoder final : public InstructionDecoder {
 
   private:
     bool read_part(std::string_view bytes, uint64_t address, uint64_t& length);
-    bool read(std::string_view bytes, uint64_t address, uint64_t& length);
+    bool read(std::string_view bytes, uint64_t address, uint64_t& length,
+              llvm::raw_ostream* text = nullptr);
     std::optional<x86_64::Opcode> read_opcode(std::string_view& bytes, uint64_t address);
     void add_memory(Instruction& out, const x86_64::Opcode& opcode, uint64_t address) const;
     void add_immediates(Instruction& out) const;
@@ -124,13 +125,21 @@ bool is_prefix_alone(std::string_view part) {
     return part.size() == 1 && x86_64::Opcode::of(part).prefixes == 1;
 }
 
-bool Decoder::read(std::string_view bytes, uint64_t address, uint64_t& length) {
+// Leaves the last part in instruction_, and prints all of them.
+bool Decoder::read(std::string_view bytes, uint64_t address, uint64_t& length,
+                   llvm::raw_ostream* text) {
+    constexpr uint64_t longest = 15; // Intel SDM, volume 2, 2.3.11
     uint64_t part = 0;
     length = 0;
     do {
         if (!read_part(bytes.substr(length), address + length, part))
             return false;
         length += part;
+        // Targets are relative to the next instruction, whose address the printer expects.
+        if (text)
+            printer_->printInst(&instruction_, address + length, "", *subtarget_, *text);
+        if (length > longest)
+            return false;
     } while (is_prefix_alone(bytes.substr(length - part, part)));
     return true;
 }
@@ -328,14 +337,9 @@ RegisterUse Decoder::registers(std::string_view bytes, uint64_t address) {
 std::string Decoder::text(std::string_view bytes, uint64_t address) {
     std::string out;
     llvm::raw_string_ostream stream(out);
-    bool more = true;
-    for (uint64_t length = 0, part = 0; more; length += part) {
-        if (!read_part(bytes.substr(length), address + length, part))
-            return {};
-        // Targets are relative to the next instruction, whose address the printer expects.
-        printer_->printInst(&instruction_, address + length + part, "", *subtarget_, stream);
-        more = is_prefix_alone(bytes.substr(length, part));
-    }
+    uint64_t length = 0;
+    if (!read(bytes, address, length, &stream))
+        return {};
     std::replace(out.begin(), out.end(), '\t', ' ');
     return out.substr(std::min(out.find_first_not_of(' '), out.size()));
 }

@@ -151,6 +151,9 @@ TEST_F(Decoder, ReadsNothingInWhatIsNoInstruction) {
     EXPECT_EQ(decode(std::string(14, '\x66') + "\x90").length, 15);
     EXPECT_EQ(decoder_->text(bytes("\x06"), address), "");
     EXPECT_EQ(decoder_->registers(bytes("\x06"), address).written, ~uint64_t{0});
+    // lock incl (%rax) with more prefixes: the processor executes no more than 15 bytes at once.
+    EXPECT_EQ(decode(std::string(13, '\xf0') + bytes("\xff\x00")).length, 15);
+    EXPECT_EQ(decode(std::string(14, '\xf0') + bytes("\xff\x00")).length, 0);
 }
 
 TEST_F(Decoder, NamesAddresses) {
