@@ -205,57 +205,47 @@ static struct walk all_records;
  * the address of the one before it in place of its time. Looking for them from the first record on
  * at each end would take time in proportion to the square of the records.
  */
-static struct djs_record **speculations;
+static u64 *speculations;
 static u64 speculations_mask;
 
-static struct djs_record **speculations_of(s64 number)
+static u64 *speculations_of(s64 number)
 {
 	return &speculations[number & speculations_mask];
 }
 
-static struct djs_record *record_before(const struct djs_record *record)
+static struct djs_record *record_at(u64 address)
 {
-	return (struct djs_record *)(unsigned long)record->time;
-}
-
-static void put_before(struct djs_record *record, struct djs_record *before)
-{
-	record->time = (unsigned long)before;
+	return (struct djs_record *)(unsigned long)address;
 }
 
 static void keep_speculation(struct djs_record *record)
 {
-	struct djs_record **last = speculations_of(last_number(record));
+	u64 *last = speculations_of(last_number(record));
 
-	put_before(record, *last);
-	*last = record;
+	record->time = *last;
+	*last = (unsigned long)record;
 }
 
 /* Prints or drops the output that was speculated under the number of `end`. */
 static void log_speculations(const struct djs_record *end, char *buffer, size_t size)
 {
-	struct djs_record *record = *speculations_of(last_number(end)), *before, *first = NULL;
-	struct djs_record *others = NULL;
+	u64 *link = speculations_of(last_number(end)), first = 0;
+	struct djs_record *record;
 
-	/* The last comes first. */
-	for (; record; record = before) {
-		before = record_before(record);
-		if (last_number(record) == last_number(end)) {
-			put_before(record, first);
-			first = record;
-		} else {
-			put_before(record, others);
-			others = record;
-		}
+	/* The last record comes first, so those that are taken out are in their order again. */
+	while ((record = record_at(*link))) {
 		cond_resched();
+		if (last_number(record) != last_number(end)) {
+			link = &record->time;
+			continue;
+		}
+		*link = record->time;
+		record->time = first;
+		first = (unsigned long)record;
 	}
-	for (record = NULL; others; others = before) {
-		before = record_before(others);
-		put_before(others, record);
-		record = others;
-	}
-	*speculations_of(last_number(end)) = record;
-	for (record = first; record && end->id == DJS_RECORD_COMMIT; record = record_before(record))
+	if (end->id != DJS_RECORD_COMMIT)
+		return;
+	for (record = record_at(first); record; record = record_at(record->time))
 		log_text(text_argument(buffer, size, record + 1, record->size - sizeof(*record)));
 }
 
