@@ -66,7 +66,6 @@ class Script:
     def __init__(self, seed):
         self.draw = random.Random(seed)
         self.globals = self.draw.randrange(1, 4)
-        self.scope = []
         self.kind = "entry"
         self.values = []
         self.guru = self.chance(0.3)
@@ -179,7 +178,6 @@ class Script:
         texts = [text for text, _, _ in points]
         self.kind = points[0][1] if len({kind for _, kind, _ in points}) == 1 else "plain"
         self.values = points[0][2] if len(points) == 1 else []
-        self.scope = []
         condition = f" if ({self.draw.choice(['on0', 'x0 < 5', 'n0 & 1', 'on0 && !t0'])})" if self.chance(0.1) else ""
         switch = " on0 = !on0;" if texts[0].startswith("timer") and self.chance(0.4) else ""
         return f"probe {', '.join(texts)}{condition} {{{switch} {self.block(1 if many else self.draw.randrange(1, 4))} }}"
