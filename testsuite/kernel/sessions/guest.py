@@ -85,7 +85,7 @@ def main():
         elif way == "killed":
             soak.killed(path, name, draw)
         elif way == "alone":
-            soak.alone(path, name, draw)
+            soak.alone(path, name, draw, FINE)
         else:
             soak.recorder(path, name, draw, FINE)
         if beside:

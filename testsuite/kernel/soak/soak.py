@@ -65,10 +65,12 @@ def killed(path, name, draw):
     gone(name)
 
 
-def alone(path, name, draw):
-    run("insmod", path)
+def alone(path, name, draw, allowed=(0,)):
+    """A module with a mechanism that is asked for (--mechanism) may refuse to be loaded."""
+    run("insmod", path, allowed=allowed)
     time.sleep(draw.random())
-    run("rmmod", name)
+    if is_loaded(name) or 1 not in allowed:
+        run("rmmod", name)
 
 
 def recorder(path, name, draw, allowed=(0,)):
