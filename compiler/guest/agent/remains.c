@@ -60,16 +60,32 @@ static void tell(FILE *log, const char *what, const char *text, size_t size)
 		fprintf(log, "<4>left behind by a module, %s: %.*s\n", what, (int)size, text);
 }
 
-/* vmallocinfo: range, size, caller, and more. */
+/* The bytes that vmallocinfo shows for a thread's stack, with the page that guards it; 0 if it
+ * shows none. */
+static long size_of_stack(const char *areas)
+{
+	const char *found = strstr(areas, " kernel_clone+");
+
+	while (found && found > areas && found[-1] >= '0' && found[-1] <= '9')
+		found--;
+	return found ? atol(found) : 0;
+}
+
+/* vmallocinfo: range, size, caller, and more. The stack of a thread that was started while
+ * copy_process() was probed has a trampoline's address as its caller, and the kernel keeps it for
+ * the next thread: what is as large does not count. */
 static int mapped_memory(FILE *log)
 {
 	char *text = text_of("/proc/vmallocinfo"), *rest = text, *line;
+	long stack = text ? size_of_stack(text) : 0;
 	int found = 0;
 
 	while ((line = strsep(&rest, "\n"))) {
 		char caller[32];
+		long size;
 
-		if (sscanf(line, "%*s %*s %31s", caller) != 1 || !is_of_unloaded(caller))
+		if (sscanf(line, "%*s %ld %31s", &size, caller) != 2 || !is_of_unloaded(caller) ||
+		    size == stack)
 			continue;
 		tell(log, "memory", line, strlen(line));
 		found++;
