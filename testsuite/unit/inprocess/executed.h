@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Runs a script in this process and returns what it prints: its begin probes, its first probe as
+// often as the test requests, its end probes.
+#pragma once
+#include "harness/user_object.h"
+#include "inprocess/linked_script.h"
+#include "inprocess/loaded_script.h"
+#include "inprocess/user_session.h"
+#include "session/meta.h"
+#include "session/session_output.h"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace djstap::test {
+
+// What the script prints, and what is said about it.
+struct Executed {
+    std::string output, messages;
+};
+
+inline unsigned runs_of_first_probe; // of the script that is executed
+
+inline std::string contents_of(int file) {
+    std::string text;
+    char part[4096];
+    for (off_t at = 0;;) {
+        const ssize_t bytes = pread(file, part, sizeof part, at);
+        if (bytes <= 0)
+            return text;
+        text.append(part, static_cast<size_t>(bytes));
+        at += bytes;
+    }
+}
+
+// Returns why it cannot be executed; "" if it was.
+inline std::string execute_object(const CompiledObject& object, const SessionOptions& options) {
+    auto meta = parse_meta(object.meta);
+    if (!meta)
+        return meta.failure().message;
+    const RuntimeMemory memory;
+    auto script = LinkedScript::link(object.object);
+    if (!script)
+        return script.failure().message;
+    auto opened = SessionOutput::open(options);
+    if (!opened)
+        return opened.failure().message;
+    djs_user_calls calls = djs_user_runtime;
+    calls.start = [] {
+        const int error = djs_session_start();
+        for (unsigned i = 0; !error && i < runs_of_first_probe; i++)
+            djs_user_run_handler(0);
+        return error;
+    };
+    SystemCommands commands;
+    UserSession session(options, *meta, (*opened)->output(), nullptr, commands, {.runtime = calls});
+    djs_user_options runtime_options{};
+    runtime_options.ring_bytes = 1 << 20;
+    runtime_options.drain = UserSession::drain;
+    runtime_options.data = &session;
+    const LoadedScript loaded(script->script(), runtime_options);
+    if (!loaded.made())
+        return djs_user_complaint();
+    session.begin();
+    SessionOutcome outcome = session.finish();
+    commands.wait();
+    (*opened)->finish(outcome);
+    return "";
+}
+
+inline Executed execute(const std::string& text, unsigned runs = 0,
+                        const CodegenOptions& codegen = {}) {
+    std::string problem;
+    const auto object = user_object(text, codegen, problem);
+    if (!object) {
+        ADD_FAILURE() << problem << text;
+        return {};
+    }
+    const int output = memfd_create("output", 0), messages = memfd_create("messages", 0);
+    const int standard_error = dup(STDERR_FILENO);
+    dup2(messages, STDERR_FILENO);
+    SessionOptions options;
+    options.outputs.file = "/proc/self/fd/" + std::to_string(output);
+    runs_of_first_probe = runs;
+    problem = execute_object(*object, options);
+    dup2(standard_error, STDERR_FILENO);
+    close(standard_error);
+    EXPECT_EQ(problem, "") << text;
+    Executed executed{contents_of(output), contents_of(messages)};
+    close(output);
+    close(messages);
+    return executed;
+}
+
+// Returns what a script prints that has nothing to complain of.
+inline std::string printed_by(const std::string& text, unsigned runs = 0,
+                              const CodegenOptions& codegen = {}) {
+    const Executed executed = execute(text, runs, codegen);
+    EXPECT_EQ(executed.messages, "") << text;
+    return executed.output;
+}
+
+} // namespace djstap::test

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Executes statements, conditions of probes, and what limits a handler.
+#include "executed.h"
+
+namespace djstap {
+namespace {
+
+using test::execute;
+using test::printed_by;
+
+TEST(Flow, LoopsAndBranches) {
+    EXPECT_EQ(printed_by(R"(
+        probe begin {
+            for (i = 0; i < 10; i++) { if (i == 3) continue; if (i == 6) break; print(i); j += 2 }
+            while (1) { if (k++ > 4) break; if (k % 2) continue; print(":", k) }
+            for (;;) { if (++m >= 3) break; else print(".") }
+            for (x = 0; x < 2; x++) for (y = 0; y < 5; y++) { if (y > x) break; print(x, y, " ") }
+            if (i > 6) print("a"); else if (i == 6) print("b"); else print("c")
+            println(j)
+            next
+            println("not")
+        }
+        probe end { if (1) { println("end"); next } println("not") })"),
+              "01245:2:4..00 10 11 b10\nend\n");
+}
+
+TEST(Flow, ErrorsAreCaught) {
+    const auto executed = execute(R"(
+        function f(n) { if (n) error("inner"); return 5 }
+        probe begin {
+            try { print(f(0)); print(f(1)); print("no") } catch (e) { print(e) }
+            try { try { error("a") } catch (e) { print(e); error("b") } } catch (e) { print(e) }
+            try { print("fine") } catch { print("no") }
+            println(e)
+            f(1)
+            println("no")
+        })");
+    EXPECT_EQ(executed.output, "5innerabfineb\n");
+    EXPECT_NE(executed.messages.find("inner"), std::string::npos) << executed.messages;
+}
+
+TEST(Flow, ProbesHaveConditions) {
+    EXPECT_EQ(printed_by(R"(
+        global n, hits
+        probe timer.s(100000) { if (n % 3 == 0) { n = n + 1; next } n = n + 1; hits = hits + 1 }
+        probe end { println(n, " ", hits) })",
+                         7),
+              "7 4\n");
+}
+
+TEST(Flow, HandlersExecuteAtMostMaxaction) {
+    for (const int64_t most : {int64_t{100}, int64_t{101}}) {
+        CodegenOptions options;
+        options.limits.MAXACTION = options.limits.MAXACTION_INTERRUPTIBLE = most;
+        // One for the loop, and two for each iteration.
+        const auto executed = execute(
+            "global n\nprobe begin { while (1) { n++ } }\nprobe end { println(n) }", 0, options);
+        EXPECT_NE(executed.messages.find("MAXACTION"), std::string::npos) << executed.messages;
+        const long n = std::stol(executed.output);
+        EXPECT_EQ(n, most / 2) << most;
+        options.limits.MAXACTION = options.limits.MAXACTION_INTERRUPTIBLE = 1000;
+        EXPECT_EQ(printed_by("global n\nprobe begin { for (i = 0; i < " + std::to_string(most) +
+                                 "; i++) n++ }\nprobe end { println(n) }",
+                             0, options),
+                  std::to_string(most) + "\n");
+    }
+}
+
+// As in SystemTap, the charges fall due ten at a time, and at the end of a loop's body: those of
+// the loop itself before it, then three for each iteration.
+TEST(Flow, LastStatementThatIsExecuted) {
+    CodegenOptions options;
+    for (int64_t most = 1; most <= 8; most++) {
+        options.limits.MAXACTION_INTERRUPTIBLE = options.limits.MAXACTION = most;
+        const auto executed = execute("probe begin { for (;;) { i++; print(\".\") } }", 0, options);
+        EXPECT_NE(executed.messages.find("MAXACTION"), std::string::npos);
+        EXPECT_EQ(executed.output.size(), static_cast<size_t>(most + 1) / 3) << most;
+    }
+    std::string script = "probe begin {";
+    for (int i = 0; i < 25; i++)
+        script += " print(\".\")\n";
+    script += " while (never) print(\"!\"); print(\".\") }";
+    for (const auto& [most, printed] :
+         {std::pair{1, 10u}, {10, 10u}, {11, 20u}, {20, 20u}, {21, 25u}, {26, 25u}, {27, 26u}}) {
+        options.limits.MAXACTION_INTERRUPTIBLE = options.limits.MAXACTION = most;
+        EXPECT_EQ(execute(script, 0, options).output.size(), printed) << most;
+    }
+}
+
+TEST(Flow, FunctionsAreNestedUpToMaxnesting) {
+    CodegenOptions options;
+    options.limits.MAXNESTING = 5;
+    const std::string function = "function depth(n) { return n == 1 ? 1 : 1 + depth(n - 1) }\n";
+    EXPECT_EQ(printed_by(function + "probe begin { for (i = 0; i < 3; i++) println(depth(5)) }", 0,
+                         options),
+              "5\n5\n5\n");
+    const auto executed =
+        execute(function + "probe begin { try { println(depth(6)) } catch (e) { println(e) } "
+                           "println(depth(5)) }",
+                0, options);
+    EXPECT_NE(executed.output.find("MAXNESTING exceeded"), std::string::npos) << executed.output;
+}
+
+TEST(Flow, DeleteOfEachKindOfVariable) {
+    EXPECT_EQ(printed_by(R"(
+        global n, t, s, p, a, c
+        probe timer.s(100000) { c++; p <<< 3 }
+        probe end {
+            n = 7; t = "text"; s <<< 5; a[1] = 2; a[2] = 3
+                println(n, t, @count(s), c, @count(p), a[1])
+            delete n; delete t; delete s; delete c; delete p; delete a[1]
+            println(n, "[", t, "]", @count(s), c, @count(p), 1 in a, 2 in a)
+            delete a; println(2 in a)
+            n = 4; t = "new"; s <<< 6; p <<< 8; c++
+            println(n, t, @sum(s), c, @sum(p))
+        })",
+                         4),
+              "7text1442\n0[]00001\n0\n4new618\n");
+}
+
+TEST(Flow, GlobalsBeginWithTheirValues) {
+    EXPECT_EQ(printed_by(R"(
+        global n = 42, t = "begin", c = 100, k = -3, fixed = "fixed", m = 0
+        probe timer.s(100000) { c++; k += 2; k -= 5; n = n + 1 }
+        probe end { println(n, t, c, " ", k, fixed, m); t = "changed"; println(t) })",
+                         3),
+              "45begin103 -12fixed0\nchanged\n");
+}
+
+} // namespace
+} // namespace djstap
