@@ -8,20 +8,27 @@
 #include "semantics/semantics.h"
 #include "syntax/syntax.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
 namespace djstap::test {
 
-// Returns nothing on failure: the diagnostics give the reason.
+using ChangePlan = std::function<void(ProbePlan&)>;
+
+// Returns nothing on failure: the diagnostics give the reason. `change` is called before code is
+// generated.
 inline std::optional<CompiledObject> user_object(const program::Program& program,
                                                  const CodegenOptions& options,
-                                                 Diagnostics& diagnostics) {
+                                                 Diagnostics& diagnostics,
+                                                 const ChangePlan& change = {}) {
     Images no_kernel("");
     no_kernel.refuse({"no kernel", ""});
     auto plan = resolve_probes(program, no_kernel, {}, diagnostics);
     if (!plan)
         return std::nullopt;
+    if (change)
+        change(*plan);
     CodegenKernel host;
     host.user_space = true;
     host.mitigations.return_thunks = host.mitigations.indirect_thunks = false;
@@ -29,8 +36,10 @@ inline std::optional<CompiledObject> user_object(const program::Program& program
 }
 
 // The same for a script's text. Returns nothing on failure: `problem` gives the reason.
-inline std::optional<CompiledObject>
-user_object(const std::string& text, const CodegenOptions& options, std::string& problem) {
+inline std::optional<CompiledObject> user_object(const std::string& text,
+                                                 const CodegenOptions& options,
+                                                 std::string& problem,
+                                                 const ChangePlan& change = {}) {
     SourceManager sources;
     Diagnostics diagnostics(sources);
     PreprocessorContext context;
@@ -42,7 +51,7 @@ user_object(const std::string& text, const CodegenOptions& options, std::string&
         program = analyze(std::move(*file), *library, {.points = probe_shapes()}, diagnostics);
     std::optional<CompiledObject> object;
     if (program)
-        object = user_object(*program, options, diagnostics);
+        object = user_object(*program, options, diagnostics, change);
     if (!object)
         problem = render_all(diagnostics);
     return object;

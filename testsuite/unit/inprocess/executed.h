@@ -71,9 +71,9 @@ inline std::string execute_object(const CompiledObject& object, const SessionOpt
 }
 
 inline Executed execute(const std::string& text, unsigned runs = 0,
-                        const CodegenOptions& codegen = {}) {
+                        const CodegenOptions& codegen = {}, const ChangePlan& change = {}) {
     std::string problem;
-    const auto object = user_object(text, codegen, problem);
+    const auto object = user_object(text, codegen, problem, change);
     if (!object) {
         ADD_FAILURE() << problem << text;
         return {};
