@@ -39,6 +39,8 @@ static DEFINE_IRQ_WORK(exit_work, exit_work_run);
 int djs_session_init(void (*stop)(void))
 {
 	stop_session = stop;
+	/* in user space, another script may have had some */
+	atomic_set(&session_errors, 0);
 	djs_control = (struct djs_control_page *)get_zeroed_page(GFP_KERNEL);
 	if (!djs_control)
 		return -ENOMEM;

@@ -150,6 +150,10 @@ static inline int atomic_read(const atomic_t *a)
 {
 	return __atomic_load_n(&a->counter, __ATOMIC_RELAXED);
 }
+static inline void atomic_set(atomic_t *a, int value)
+{
+	__atomic_store_n(&a->counter, value, __ATOMIC_RELAXED);
+}
 static inline int atomic_inc_return(atomic_t *a)
 {
 	return __atomic_add_fetch(&a->counter, 1, __ATOMIC_SEQ_CST);

@@ -87,6 +87,18 @@ TEST(Flow, LastStatementThatIsExecuted) {
     }
 }
 
+// Also those that follow another script in the same process.
+TEST(Flow, EachScriptMayHaveItsOwnErrors) {
+    CodegenOptions options;
+    options.limits.MAXERRORS = 1;
+    for (int i = 0; i < 3; i++) {
+        const std::string script = "global n\nprobe timer.s(100000) { n++; error(\"wrong\") }\n"
+                                   "probe end { println(n) }";
+        EXPECT_EQ(execute(script, 1, options).output, "1\n");
+        EXPECT_EQ(execute(script, 5, options).output, "2\n");
+    }
+}
+
 TEST(Flow, FunctionsAreNestedUpToMaxnesting) {
     CodegenOptions options;
     options.limits.MAXNESTING = 5;
