@@ -73,6 +73,22 @@ TEST(Arrays, KeysAreLiteralsOfTheirWholeLength) {
     EXPECT_EQ(printed_by(script + "}\n" + end + "}\n", 3), expected);
 }
 
+// Keys are evaluated from left to right.
+TEST(Arrays, KeysThatAssign) {
+    EXPECT_EQ(printed_by(R"(
+        global a, b
+        function f:string(s:string) { return s . "!" }
+        probe begin {
+            s = "old"; n = 1
+            a[s, s = "new", s]++; b[n, n = 2, n++, n] = 5
+            foreach ([x, y, z] in a) println(x, " ", y, " ", z)
+            foreach ([p, q, r, t] in b) println(p, q, r, t)
+            println([s, s = "x", f(s)] in a, " ", a["old", s = "new", s], s)
+            delete a["old", s = "new", s]; foreach ([x, y, z] in a) println("left")
+        })"),
+              "old new new\n1223\n0 1new\n");
+}
+
 TEST(Arrays, SeveralLiteralKeysAndNumbers) {
     EXPECT_EQ(printed_by(R"(
         global a, n, b

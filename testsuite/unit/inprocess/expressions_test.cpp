@@ -122,6 +122,17 @@ TEST(Expressions, DivisionByZeroIsAnErrorWhoseStatementHasNoEffect) {
     }
 }
 
+TEST(Expressions, DivisionByALiteralZeroIsAnErrorOfAnyHandler) {
+    for (const char* wrong : {"n = n / 0", "n = n % 0", "n /= 0", "c += 7 / 0", "n = a[n % 0]"}) {
+        const auto executed =
+            execute(std::string("global n = 4, c, a\nprobe timer.s(100000) { ") + wrong +
+                        " }\nprobe end { a[1] = n; println(n, c, a[1]); c++ }",
+                    1);
+        EXPECT_EQ(executed.output, "404\n") << wrong;
+        EXPECT_NE(executed.messages.find("division by 0"), std::string::npos) << wrong;
+    }
+}
+
 TEST(Expressions, ErrorsEndTheProbe) {
     CodegenOptions options;
     options.limits.MAXERRORS = 5;
@@ -211,15 +222,17 @@ TEST(Expressions, FunctionsReturnNumbersAndStrings) {
         function fact(n) { if (n <= 1) return 1; return n * fact(n - 1) }
         function twice(s:string) { s = s . s; return s }
         function nothing() { if (0) return 1 }
+        function some(n) { if (n > 5) return n }
         function none:string() { x = "a" }
         function both(a, s:string, b) { return sprintf("%d%s%d", a, s, b) }
         probe begin {
             s = "ab"
             println(fact(10), " ", twice(s), s, " ", nothing(), "[", none(), "]", both(1, "x", 2))
+            for (n = 4; n < 8; n++) print(some(n), " ")
             s = twice(s); t = twice(twice(s))
             println(s, " ", t)
         })"),
-              "3628800 ababab 0[]1x2\nabab abababababababab\n");
+              "3628800 ababab 0[]1x2\n0 0 6 7 abab abababababababab\n");
 }
 
 TEST(Expressions, NextInAFunctionCallsTheOverloadOfTheNextPriority) {

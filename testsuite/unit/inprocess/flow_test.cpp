@@ -41,6 +41,13 @@ TEST(Flow, ErrorsAreCaught) {
 
 TEST(Flow, ProbesHaveConditions) {
     EXPECT_EQ(printed_by(R"(
+        global n
+        probe timer.s(100000) if (n < 3) { n++ }
+        probe end if (n == 3) { println(n) }
+        probe end if (n != 3) { println("not ", n) })",
+                         7),
+              "3\n");
+    EXPECT_EQ(printed_by(R"(
         global n, hits
         probe timer.s(100000) { if (n % 3 == 0) { n = n + 1; next } n = n + 1; hits = hits + 1 }
         probe end { println(n, " ", hits) })",
@@ -85,6 +92,45 @@ TEST(Flow, LastStatementThatIsExecuted) {
         options.limits.MAXACTION_INTERRUPTIBLE = options.limits.MAXACTION = most;
         EXPECT_EQ(execute(script, 0, options).output.size(), printed) << most;
     }
+}
+
+// What a function without loops executes is charged when it returns.
+TEST(Flow, StatementsOfFunctionsCount) {
+    CodegenOptions options;
+    options.limits.MAXACTION_INTERRUPTIBLE = options.limits.MAXACTION = 101;
+    const auto executed = execute("global n\nfunction f(x) { y = x * 2; return y }\n"
+                                  "probe begin { while (1) n += f(1) }\nprobe end { println(n) }",
+                                  0, options);
+    EXPECT_NE(executed.messages.find("MAXACTION"), std::string::npos);
+    EXPECT_EQ(executed.output, "50\n"); // four in each of 25 iterations, and one before
+}
+
+// A catch would otherwise continue for ever.
+TEST(Flow, NothingIsCaughtWhenNoStatementsAreLeft) {
+    CodegenOptions options;
+    options.limits.MAXACTION_INTERRUPTIBLE = options.limits.MAXACTION = 100;
+    const auto executed = execute("global n\nprobe begin { try { while (1) n++ } catch { "
+                                  "println(\"caught\") } }\nprobe end { println(n) }",
+                                  0, options);
+    EXPECT_NE(executed.messages.find("MAXACTION"), std::string::npos);
+    EXPECT_EQ(executed.output, "50\n");
+    const auto aborted = execute("probe begin { try { abort() } catch { println(\"caught\") }\n"
+                                 "println(\"went on\") }\nprobe end { println(\"end\") }");
+    EXPECT_EQ(aborted.output.find("caught"), std::string::npos);
+    EXPECT_EQ(aborted.output.find("went on"), std::string::npos);
+}
+
+TEST(Flow, FailedFunctionsOfTheLanguageEndTheStatement) {
+    const auto executed = execute(R"(
+        probe begin {
+            s = "old"; n = 5
+            try { s = kernel_string(8); println("went on") } catch (e) { println(s) }
+            try { n = strlen(kernel_string(8) . "x"); println("went on") } catch (e) { println(n) }
+            s = kernel_string(16)
+            println("went on")
+        })");
+    EXPECT_EQ(executed.output, "old\n5\n");
+    EXPECT_NE(executed.messages.find("script.stp:6:"), std::string::npos) << executed.messages;
 }
 
 // Also those that follow another script in the same process.

@@ -118,6 +118,9 @@ TEST(Texts, MemoryIsShownAsBytes) {
     EXPECT_EQ(printed_by("probe begin { printf(\"%.4m|%.*m|%.2M|%.*M\\n\", " + address + ", 2, " +
                          address + ", " + address + ", 4, " + address + ") }"),
               std::string("AB\0C|AB|4142|41420043\n", 22));
+    EXPECT_EQ(printed_by("probe begin { printf(\"%*d|%.2m|%-*.*s|%.2m|%*.2m\\n\", 5, 7, " +
+                         address + ", 4, 2, \"abc\", " + address + " + 4, 4, " + address + ") }"),
+              "    7|AB|ab  |de|  AB\n");
     CodegenOptions options;
     options.limits.MAXSTRINGLEN = 16;
     EXPECT_EQ(printed_by("probe begin { n = 0; printf(\"%.*m|%.*M|%.*M\\n\", 20, " + address +
