@@ -176,6 +176,49 @@ TEST(Flow, DeleteOfEachKindOfVariable) {
               "7text1442\n0[]00001\n0\n4new618\n");
 }
 
+// --explain names what makes a handler cost more.
+TEST(Flow, ExplanationNamesWhatHandlersNeed) {
+    CodegenOptions options;
+    options.explain = true;
+    std::string problem;
+    const auto object = test::user_object(R"(
+        global a, b, c, i
+        probe timer.s(100000) { a[1] = b[1] }
+        probe timer.s(200000) { c++ }
+        probe timer.s(300000) { while (i < 5) i++; println(i) }
+        probe begin { a[2] = c; b[1] = i; while (i < 3) i++ }
+        probe end { println(a[1]) })",
+                                          options, problem);
+    ASSERT_TRUE(object) << problem;
+    // The lines of a handler without what its code decides.
+    std::vector<std::vector<std::string>> handlers;
+    size_t stacks = 0;
+    for (const std::string& line : object->explanation) {
+        if (!line.starts_with("    "))
+            handlers.push_back({line});
+        else if (line.starts_with("    uses at most "))
+            stacks++;
+        else
+            handlers.back().push_back(line);
+    }
+    ASSERT_EQ(handlers.size(), 9u); // and the globals
+    EXPECT_EQ(stacks, 5u);
+    const auto has = [&](size_t handler, const std::string& what) {
+        for (const std::string& line : handlers[handler])
+            if (line.find(what) != std::string::npos)
+                return true;
+        return false;
+    };
+    EXPECT_TRUE(has(0, "locks a (written), b (read)"));
+    EXPECT_FALSE(has(1, "locks"));
+    EXPECT_TRUE(has(2, "locks i (written)"));
+    for (size_t i = 0; i < 5; i++) {
+        EXPECT_EQ(has(i, "counts its statements"), i == 2 || i == 3) << i;
+        EXPECT_EQ(has(i, "runs only during the session"), i == 0 || i == 2) << i;
+        EXPECT_EQ(has(i, "needs nothing: it runs alone"), i > 2) << i;
+    }
+}
+
 TEST(Flow, GlobalsBeginWithTheirValues) {
     EXPECT_EQ(printed_by(R"(
         global n = 42, t = "begin", c = 100, k = -3, fixed = "fixed", m = 0
