@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "driver/options.h"
-
 #include "include/record.h"
+#include "parsed_options.h"
 
 #include <gtest/gtest.h>
 #include <string>
@@ -9,21 +8,6 @@
 
 namespace djstap::driver {
 namespace {
-
-Options accept(std::vector<std::string> arguments) {
-    ParsedOptions parsed = parse_options(std::move(arguments));
-    if (auto* failure = std::get_if<Failure>(&parsed))
-        ADD_FAILURE() << failure->message;
-    auto* options = std::get_if<Options>(&parsed);
-    return options ? *options : Options();
-}
-
-Failure reject(std::vector<std::string> arguments) {
-    ParsedOptions parsed = parse_options(std::move(arguments));
-    auto* failure = std::get_if<Failure>(&parsed);
-    EXPECT_TRUE(failure);
-    return failure ? *failure : Failure();
-}
 
 TEST(Options, ScriptFileThenArguments) {
     Options options = accept({"script.stp", "one", "-5", "--", "-v"});
