@@ -227,7 +227,9 @@ int main(int argc, char** argv) {
     options.attach = !attach.empty();
     options.module = options.attach ? attach : module;
     options.warnings = !no_warnings;
-    options.time_limit = std::chrono::milliseconds(std::llround(seconds * 1000));
+    // 0 milliseconds would be no limit.
+    if (seconds > 0)
+        options.time_limit = std::chrono::milliseconds(std::max(std::llround(seconds * 1000), 1LL));
     for (const std::string& each : parameters)
         options.parameters.append(options.parameters.empty() ? "" : " ").append(each);
 

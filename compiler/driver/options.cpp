@@ -333,6 +333,9 @@ std::optional<Failure> OptionChecks::check() {
         options_.seconds = strtod(raw_.seconds.c_str(), &end);
         if (*end || !(options_.seconds > 0) || options_.seconds > 1e9)
             return bad("-T " + raw_.seconds + ": expected a number of seconds above 0");
+        // Limits are whole milliseconds, and none is no limit.
+        constexpr double shortest = 0.001;
+        options_.seconds = std::max(options_.seconds, shortest);
     }
     if (!options_.command.empty() && options_.traced_pid)
         return bad("-c and -x both set the traced process", "give one of them");

@@ -41,6 +41,14 @@ TEST(OptionChecks, NumbersHaveASmallestAndALargestValue) {
                       ": expected a number of seconds from 0.1 to 3600");
 }
 
+// Sessions count milliseconds, and none is no limit.
+TEST(OptionChecks, TheShortestTimeLimitIsAMillisecond) {
+    EXPECT_EQ(accept({"-T", "0.0001", "x"}).seconds, 0.001);
+    EXPECT_EQ(accept({"-T", "1e-300", "x"}).seconds, 0.001);
+    EXPECT_EQ(accept({"-T", "0.002", "x"}).seconds, 0.002);
+    EXPECT_EQ(accept({"x"}).seconds, 0);
+}
+
 TEST(OptionChecks, VerbosityIsThatOfEachPass) {
     const auto verbosity = [](const Words& words) {
         const Options options = accept(words);
