@@ -309,7 +309,7 @@ std::optional<Failure> OptionChecks::check() {
         options_.signing_key = raw_.signing[raw_.signing.size() - 2];
         options_.signing_certificate = raw_.signing.back();
         if (options_.user_space)
-            return bad("--sign-with signs a module, but --runtime=user makes none");
+            return bad("--sign-with signs a module, but --runtime=" + raw_.runtime + " makes none");
     }
     if (!raw_.pid.empty()) {
         auto pid = number(raw_.pid, 1, 4194304);

@@ -194,6 +194,8 @@ TEST(OptionChecks, WhatRunsWithoutAModuleHasNoneOfItsOptions) {
             words.insert(words.end(), {option, "-x", "1", "e"});
             return complaint(words);
         };
+        EXPECT_EQ(told_with({"--sign-with", "k", "c"}),
+                  "--sign-with signs a module, but " + option + " makes none");
         EXPECT_EQ(told_with({"--kernel-from", "f"}),
                   "--kernel-from names a kernel, but " + option + " needs none");
         EXPECT_EQ(told_with({"-F"}),
