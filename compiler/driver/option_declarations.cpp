@@ -266,7 +266,8 @@ void OptionParser::declare_run() {
         ->group(group);
     flag("--lines", options.lines,
          "show files and lines of the source code with the symbols of programs: ubacktrace(), "
-         "usymdata() and their kin");
+         "usymdata() and their kin")
+        ->group(group);
     one("--event-fields", raw.event_fields,
         "record these, with commas between them, with everything that the script prints, for " +
             outputs_with_fields() + ": " + listed(event_fields()))

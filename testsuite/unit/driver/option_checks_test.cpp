@@ -270,5 +270,12 @@ TEST(OptionChecks, HelpOfAScriptIsThatOfItsHeader) {
     std::filesystem::remove_all(folder);
 }
 
+// A group without a name of its own is headed "Options:".
+TEST(OptionChecks, HelpHasEachOptionBelowATitle) {
+    const ParsedOptions parsed = parse_options({"--help"});
+    ASSERT_TRUE(std::holds_alternative<Text>(parsed));
+    EXPECT_EQ(std::get<Text>(parsed).text.find("\nOptions:"), std::string::npos);
+}
+
 } // namespace
 } // namespace djstap::driver
