@@ -174,10 +174,11 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
         return Failure{"the name of the file is empty", what_to_name};
     const std::string last_word = arguments.empty() ? std::string() : arguments.back();
     // What follows this word are files, also where they begin with a dash; there is only one.
+    std::string file_behind;
     if (const auto end = std::find(arguments.begin(), arguments.end(), "--");
         end != arguments.end()) {
         if (end + 1 != arguments.end())
-            options.file = *(end + 1);
+            file_behind = *(end + 1);
         if (end + 2 < arguments.end())
             return Failure{"more than one file was given: " + *(end + 2), "analyze one at a time"};
         arguments.erase(end, arguments.end());
@@ -190,6 +191,10 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
     }
     if (help)
         return Text{app.help()};
+    if (!file_behind.empty() && !options.file.empty())
+        return Failure{"more than one file was given: " + file_behind, "analyze one at a time"};
+    if (!file_behind.empty())
+        options.file = file_behind;
     for (const std::string& extra : app.remaining()) {
         const std::string name = extra.substr(0, extra.find('='));
         if (!name.starts_with('-'))

@@ -89,6 +89,7 @@ TEST(RegionsOptions, ThereIsOneFile) {
     EXPECT_EQ(told_of_regions({"a", "b"}), "more than one file was given: b" + hint);
     EXPECT_EQ(told_of_regions({"--", "a", "b"}), "more than one file was given: b" + hint);
     EXPECT_EQ(told_of_regions({"--", "a", "-b"}), "more than one file was given: -b" + hint);
+    EXPECT_EQ(told_of_regions({"a", "--", "b"}), "more than one file was given: b" + hint);
     EXPECT_EQ(complaint_of_regions({"a", "-r", "6.1"}), "both a file and -r were given");
     EXPECT_EQ(complaint_of_regions({"-r", "6.1", "--", "a"}), "both a file and -r were given");
     EXPECT_EQ(complaint_of_regions({"a", ""}), "the name of the file is empty");
