@@ -5,6 +5,8 @@
 #include "system/file.h"
 
 #include <fcntl.h>
+#include <set>
+#include <sstream>
 #include <string>
 
 namespace djstap {
@@ -62,6 +64,24 @@ TEST(Initramfs, HasFoldersLinksAndTablesOfNames) {
     EXPECT_EQ(*read_file(folder + "/all/etc/hosts"), "127.0.0.1 localhost guest\n::1 localhost\n");
     EXPECT_EQ(std::filesystem::status(folder + "/all/init").permissions(),
               std::filesystem::perms(0755));
+}
+
+// The kernel makes no folder for a file that it unpacks.
+TEST(Initramfs, HasEachFolderBeforeWhatIsInIt) {
+    const MadeKernel kernel(tables + "virtiofs.ko: virtio.ko\ncrc32c_generic.ko:\n");
+    kernel.boots_with();
+    const std::string command =
+        "cd " + kernel.folder.path() + " && cpio -t --quiet < initramfs > names 2> /dev/null";
+    ASSERT_EQ(system(command.c_str()), 0);
+    std::istringstream names(*read_file(kernel.folder.path() + "/names"));
+    std::set<std::string> before{"/"};
+    for (std::string name; std::getline(names, name);) {
+        // /lib and its like are links to folders that have come before.
+        const std::string parent = std::filesystem::path(name).parent_path();
+        EXPECT_TRUE(before.contains(parent)) << name;
+        before.insert(name);
+    }
+    EXPECT_GT(before.size(), 30u);
 }
 
 TEST(Initramfs, HasBusyboxUnderAllOfItsNames) {

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Files that vanish or are damaged while a guest is prepared, and the standard input's own number.
+#include "guest/archive.h"
+#include "guest/channel.h"
+#include "guest/closure.h"
+#include "guest/input.h"
+#include "guest/modules.h"
+#include "support.h"
+#include "system/file.h"
+
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+namespace djstap {
+namespace {
+
+// A 64-bit ELF file of one program header, which names an interpreter.
+std::string with_interpreter(uint64_t headers_at, uint64_t name_at, const std::string& name) {
+    Elf64_Ehdr header = {};
+    memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_phoff = headers_at;
+    header.e_phnum = 1;
+    Elf64_Phdr segment = {};
+    segment.p_type = PT_INTERP;
+    segment.p_offset = name_at;
+    segment.p_filesz = name.size() + 1;
+    std::string file(reinterpret_cast<const char*>(&header), sizeof header);
+    file.append(reinterpret_cast<const char*>(&segment), sizeof segment);
+    return file + name + '\0';
+}
+
+TEST(DamagedPrograms, AreCopiedAlone) {
+    const TestFolder folder;
+    const auto names = [&](const std::string& bytes) {
+        const auto files = program_closure(make_file(folder.path() + "/program", bytes, true));
+        std::string text = files ? "" : files.failure().message;
+        if (files)
+            for (const FileToCopy& file : *files)
+                text += file.guest_path + " ";
+        return text;
+    };
+    const std::string alone = folder.path() + "/program ";
+    constexpr size_t headers = sizeof(Elf64_Ehdr), end = headers + sizeof(Elf64_Phdr);
+    const std::string loader = make_file(folder.path() + "/loader", "#!/bin/sh\n", true);
+    EXPECT_EQ(names(with_interpreter(headers, end, loader)), alone + loader + " ");
+    // A header that is cut off, or far behind the end.
+    EXPECT_EQ(names(with_interpreter(headers, end, loader).substr(0, headers)), alone);
+    EXPECT_EQ(names(with_interpreter(headers, end, loader).substr(0, end - 1)), alone);
+    EXPECT_EQ(names(with_interpreter(headers, end, loader).substr(0, headers - 1)), alone);
+    EXPECT_EQ(names(with_interpreter(1'000'000, end, loader)), alone);
+    EXPECT_EQ(names(with_interpreter(~uint64_t{0} - 20, end, loader)), alone);
+    // The interpreter's name is behind the end.
+    EXPECT_EQ(names(with_interpreter(headers, 1'000'000, loader)), alone);
+}
+
+TEST(DamagedPrograms, WhoseLibrariesAreUnknownAreNamed) {
+    const TestFolder folder;
+    const std::string loader = make_file(folder.path() + "/loader", "#!/bin/sh\nexit 3\n", true);
+    constexpr size_t headers = sizeof(Elf64_Ehdr), end = headers + sizeof(Elf64_Phdr);
+    const std::string program =
+        make_file(folder.path() + "/program", with_interpreter(headers, end, loader), true);
+    const auto files = program_closure(program);
+    ASSERT_FALSE(files);
+    EXPECT_TRUE(files.failure().message.starts_with("the libraries of " + program +
+                                                    " could not be found: "))
+        << files.failure().message;
+}
+
+TEST(ShellCommands, HaveTheShellAndEndWithTheirText) {
+    const TestFolder folder;
+    const Environment path("PATH", folder.path() + ":/usr/bin:/bin");
+    make_file(folder.path() + "/one", "text", true);
+    make_file(folder.path() + "/two", "text", true);
+    const std::string text = "one; twofold";
+    const auto files = command_closure(std::string_view(text).substr(0, 8));
+    ASSERT_TRUE(files) << files.failure().message;
+    std::vector<std::string> paths;
+    for (const FileToCopy& file : *files) {
+        EXPECT_EQ(file.mode, 0u) << "that of the host's file";
+        if (!file.host_path.empty())
+            paths.push_back(file.host_path);
+    }
+    ASSERT_GE(paths.size(), 3u);
+    EXPECT_EQ(paths.front(), "/bin/sh");
+    EXPECT_EQ(std::vector<std::string>(paths.end() - 2, paths.end()),
+              (std::vector<std::string>{folder.path() + "/one", folder.path() + "/two"}));
+    // Without a shell's signs, none is needed.
+    const auto plain = command_closure("one two");
+    ASSERT_TRUE(plain);
+    EXPECT_EQ(plain->front().host_path, folder.path() + "/one");
+}
+
+TEST(DataFiles, KeepTheirModes) {
+    const TestFolder folder;
+    const std::string file = make_file(folder.path() + "/data", "text");
+    bool found = false;
+    for (const FileToCopy& each : data_files("cat " + file)) {
+        EXPECT_EQ(each.mode, 0u) << each.guest_path;
+        EXPECT_EQ(each.link_target, "");
+        found |= each.host_path.ends_with(file);
+    }
+    EXPECT_TRUE(found);
+}
+
+// Of names that are equally near, the first of the alphabet, however the folder is ordered.
+TEST(Programs, TheNearestIsAlwaysTheSame) {
+    const TestFolder folder;
+    for (const char* end : {"h", "c", "k", "b", "m", "a", "d", "l", "g"})
+        make_file(folder.path() + "/wanted" + end, "text", true);
+    const auto files = program_closure(folder.path() + "/wantedx");
+    ASSERT_FALSE(files);
+    EXPECT_EQ(files.failure().hint, "did you mean '" + folder.path() + "/wanteda'?");
+}
+
+TEST(Archive, NamesAFileThatIsGone) {
+    const TestFolder folder;
+    const std::string path = make_file(folder.path() + "/file", "text");
+    guest::Archive archive;
+    ASSERT_TRUE(archive.add({path, "/file", 0, ""}));
+    std::filesystem::remove(path);
+    std::string bytes;
+    const auto next = archive.next(bytes, 1000);
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.failure().message, "cannot open " + path + ": No such file or directory");
+}
+
+TEST(Modules, WithoutATableAreAnError) {
+    const TestFolder folder;
+    const GuestKernel kernel{"6.1.0-none", "", folder.path() + "/lib/modules/6.1.0-none"};
+    const auto modules = guest::modules_with_dependencies(kernel, {"ext4"});
+    ASSERT_FALSE(modules);
+    EXPECT_NE(modules.failure().message, "");
+}
+
+// A log of more lines than are shown is shown from one place only, whether its beginning is reached
+// or not.
+TEST(KernelLog, OfALossEndsItsSearchAtTheBeginning) {
+    std::string fine;
+    for (int i = 0; i < 44; i++)
+        fine += "fine " + std::to_string(i) + "\n";
+    EXPECT_EQ(log_of_loss(fine + "BUG: x"), log_tail(fine + "BUG: x", 40));
+    EXPECT_EQ(log_of_loss(fine + "Kernel panic"), log_tail(fine + "Kernel panic", 40));
+    EXPECT_EQ(log_of_loss(fine + "sysrq: Trigger"), log_tail(fine + "sysrq: Trigger", 40));
+}
+
+// The standard input is the descriptor 0.
+TEST(Input, MayBeTheStandardInput) {
+    const FileDescriptor saved(dup(STDIN_FILENO));
+    const FileDescriptor file(memfd_create("input", MFD_CLOEXEC));
+    ASSERT_TRUE(write_all(file.get(), "0123456789"));
+    lseek(file.get(), 0, SEEK_SET);
+    ASSERT_EQ(dup2(file.get(), STDIN_FILENO), STDIN_FILENO);
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    const FileDescriptor other(ends[1]);
+    guest::Channel channel{FileDescriptor(ends[0])};
+    guest::Input input(STDIN_FILENO);
+    EXPECT_EQ(input.descriptor(), STDIN_FILENO);
+    input.pass(channel);
+    EXPECT_EQ(channel.queued(), 10u + DJSTAP_GUEST_HEADER);
+    EXPECT_EQ(input.descriptor(), STDIN_FILENO);
+    input.taken(3);
+    input.give_back(0);
+    EXPECT_EQ(lseek(file.get(), 0, SEEK_CUR), 3);
+    ASSERT_EQ(dup2(saved.get(), STDIN_FILENO), STDIN_FILENO);
+}
+
+} // namespace
+} // namespace djstap
