@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/caches.h"
 
+#include <cstdlib>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -70,6 +72,79 @@ TEST_F(Caches, HolesOfAFileTakeNoPlace) {
     rules.largest = 1 << 20;
     EXPECT_EQ(apply_rules(folder, rules, now), 0u);
     EXPECT_TRUE(there("guest/memory"));
+}
+
+// What tells the end of a time from a second more: 30 days, a day, and the largest size itself.
+TEST_F(Caches, KeepsWhatIsAtALimit) {
+    const CacheRules standard;
+    EXPECT_EQ(standard.unused_seconds, 30 * day);
+    EXPECT_EQ(standard.unfinished_seconds, day);
+    EXPECT_EQ(standard.largest, uint64_t{8'589'934'592});
+    file("a", 10, now - 30 * day);
+    file("b", 10, now - 30 * day - 1);
+    file("c.part", 10, now - day);
+    file("d.part", 10, now - day - 1);
+    file("e.abcdef", 10, now - day);
+    file("f.abcdef", 10, now - day - 1);
+    file("g.abcde", 10, now - day - 1);
+    file("h.abcdefg", 10, now - day - 1);
+    file("abcdefg", 10, now - day - 1);
+    EXPECT_EQ(apply_rules(folder, CacheRules(), now), 3u);
+    for (const char* kept : {"a", "c.part", "e.abcdef", "g.abcde", "h.abcdefg", "abcdefg"})
+        EXPECT_TRUE(there(kept)) << kept;
+}
+
+TEST_F(Caches, MayHaveTheLargestSize) {
+    file("a", 40'960, now - 3 * day);
+    file("b", 40'960, now - 2 * day);
+    CacheRules rules;
+    rules.largest = 0;
+    for (const char* name : {"a", "b"}) {
+        struct stat status = {};
+        ASSERT_EQ(stat((folder / name).c_str(), &status), 0);
+        rules.largest += static_cast<uint64_t>(status.st_blocks) * 512;
+    }
+    EXPECT_EQ(apply_rules(folder, rules, now), 0u);
+    rules.largest--;
+    EXPECT_EQ(apply_rules(folder, rules, now), 1u);
+    EXPECT_FALSE(there("a"));
+    EXPECT_TRUE(there("b"));
+}
+
+// A package or a copy gives all files one time.
+TEST_F(Caches, ManyFilesOfOneSecondAreAsGoodAsAny) {
+    for (int i = 0; i < 200; i++)
+        file("kits/" + std::to_string(i), 10, now - 2 * day);
+    EXPECT_EQ(apply_rules(folder, CacheRules(), now), 0u);
+    CacheRules rules;
+    rules.largest = 0;
+    EXPECT_EQ(apply_rules(folder, rules, now), 200u);
+}
+
+TEST_F(Caches, OfDjstapAreCleanedOnceADay) {
+    const std::string cache = folder / "cache";
+    setenv("DJSTAP_CACHE", cache.c_str(), 1);
+    const int64_t today = time(nullptr);
+    clean_caches();
+    EXPECT_FALSE(fs::exists(cache)) << "it is not made for that";
+    file("cache/old", 10, today - 31 * day);
+    file("cache/new", 10, today - day);
+    EXPECT_EQ(cache_use().folder, cache);
+    EXPECT_EQ(cache_use().files, 2u);
+    EXPECT_EQ(cache_use().bytes % 512, 0u);
+    clean_caches();
+    EXPECT_FALSE(there("cache/old"));
+    EXPECT_TRUE(there("cache/new"));
+    file("cache/old", 10, today - 31 * day);
+    clean_caches();
+    EXPECT_TRUE(there("cache/old")) << "within a day";
+    file("cache/cleaned", 0, today - day + 60);
+    clean_caches();
+    EXPECT_TRUE(there("cache/old"));
+    file("cache/cleaned", 0, today - day - 60);
+    clean_caches();
+    EXPECT_FALSE(there("cache/old"));
+    unsetenv("DJSTAP_CACHE");
 }
 
 TEST_F(Caches, AFolderThatIsNotThereIsNoError) {
