@@ -145,7 +145,7 @@ class Collector {
         if (program.empty())
             return Failure{path + " is a script for " + argument + ", which is not in $PATH", ""};
         add_name(argument, program);
-        return add_program(program, depth + 1);
+        return add_program(program); // env executes it anew: the kernel counts from there on
     }
 
     Status add_libraries(const std::string& path, const std::string& elf) {

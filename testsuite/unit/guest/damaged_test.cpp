@@ -69,6 +69,48 @@ TEST(DamagedPrograms, WhoseLibrariesAreUnknownAreNamed) {
         << files.failure().message;
 }
 
+// The scripts of a chain of which each is interpreted by the next, and the last by a shell.
+std::vector<std::string> chain(const TestFolder& folder, int length, const std::string& begin) {
+    std::vector<std::string> names;
+    for (int i = 0; i < length; i++) {
+        names.push_back(folder.path() + "/s" + std::to_string(i));
+        make_file(names.back(),
+                  i + 1 < length ? begin + folder.path() + "/s" + std::to_string(i + 1) + "\n"
+                                 : "#!" + folder.path() + "/shell\n",
+                  true);
+    }
+    make_file(folder.path() + "/shell", "text", true);
+    names.push_back(folder.path() + "/shell");
+    return names;
+}
+
+std::vector<std::string> copied(const TestFolder& folder) {
+    std::vector<std::string> names;
+    const auto files = program_closure(folder.path() + "/s0");
+    EXPECT_TRUE(files) << files.failure().message;
+    if (files)
+        for (const FileToCopy& file : *files)
+            if (file.guest_path.starts_with(folder.path()))
+                names.push_back(file.guest_path);
+    return names;
+}
+
+// Linux executes five scripts of which each interprets the one before; of six it says ELOOP.
+TEST(ChainsOfScripts, AreFollowedAsFarAsTheKernelFollowsThem) {
+    const TestFolder five, six;
+    const auto all = chain(five, 5, "#!");
+    EXPECT_EQ(copied(five), all);
+    chain(six, 6, "#!");
+    EXPECT_EQ(copied(six).size(), 6u) << "and not the shell";
+}
+
+// env executes a program anew, so that its chain may be as long.
+TEST(ChainsOfScripts, BeginAgainWithEnv) {
+    const TestFolder folder;
+    const auto all = chain(folder, 9, "#!/usr/bin/env ");
+    EXPECT_EQ(copied(folder), all);
+}
+
 TEST(ShellCommands, HaveTheShellAndEndWithTheirText) {
     const TestFolder folder;
     const Environment path("PATH", folder.path() + ":/usr/bin:/bin");
