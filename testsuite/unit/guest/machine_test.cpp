@@ -148,7 +148,8 @@ TEST(BootArguments, TheRateOfTheClockUnlessInstructionsAreCounted) {
 }
 
 TEST_F(FakeQemu, IsGivenItsFiles) {
-    serve("");
+    serve("", "for file in $(grep -o '/proc/self/fd/[0-9]*' arguments); do "
+              "[ -e /proc/$$/fd/${file##*/} ] || echo $file >> not-open; done");
     job.memory_mb = 300;
     const FileDescriptor disk(memfd_create("disk", MFD_CLOEXEC));
     MachineFiles files;
@@ -183,6 +184,7 @@ TEST_F(FakeQemu, IsGivenItsFiles) {
     EXPECT_EQ(values_of("-blockdev", arguments), Values{});
     EXPECT_EQ(values_of("-incoming", arguments), Values{"defer"});
     EXPECT_EQ(values_of("-append", arguments), Values{command_line});
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/not-open"));
 }
 
 TEST_F(FakeQemu, ThatEndsIsAFailureWithItsWords) {
@@ -208,6 +210,9 @@ TEST_F(FakeQemu, EndsByWhatTheGuestDidOrByItself) {
     auto end = ended("exit 3");
     EXPECT_TRUE(end.by_emulator);
     EXPECT_EQ(end.reason, "QEMU failed with status 3");
+    // A shell's status for a process that a signal has ended is 128 more than the signal's number.
+    EXPECT_EQ(ended("exit 128").reason, "QEMU failed with status 128");
+    EXPECT_EQ(ended("kill -HUP $$").reason, "QEMU was ended by signal 1");
     end = ended("echo 'BUG: unable to handle' > $console; exit 3");
     EXPECT_FALSE(end.by_emulator);
     end = ended("echo 'qemu: fatal: Trying to execute code outside RAM or ROM at 0x0' >&2; exit 1");
@@ -422,6 +427,10 @@ TEST_F(Facts, AreNotWrittenOutsideOfTheirFolder) {
     ASSERT_TRUE(dump(fact("../../x/kallsyms", "abc") + frame('d', "")));
     EXPECT_EQ(kept()["kallsyms"], "abc");
     EXPECT_FALSE(std::filesystem::exists(folder.path() + "/cache/x"));
+    std::filesystem::remove_all(folder_of_facts());
+    const Status parent = dump(fact("..", "abc") + frame('d', ""));
+    ASSERT_FALSE(parent);
+    EXPECT_TRUE(parent.failure().message.starts_with("cannot create ")) << parent.failure().message;
 }
 
 TEST_F(Facts, OfAGuestThatEndsAreNotKept) {
@@ -431,6 +440,7 @@ TEST_F(Facts, OfAGuestThatEndsAreNotKept) {
     ASSERT_TRUE(machine);
     EXPECT_FALSE(guest::dump_facts(*machine, job));
     EXPECT_TRUE(kept().empty());
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path() + "/cache/guest"));
 }
 
 } // namespace djstap

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Files that vanish or are damaged while a guest is prepared, and the standard input's own number.
+// How a guest is prepared from files that are damaged or gone, or that lead to many others, and
+// what is passed on of the standard input.
 #include "guest/archive.h"
 #include "guest/channel.h"
 #include "guest/closure.h"
@@ -8,9 +9,11 @@
 #include "support.h"
 #include "system/file.h"
 
+#include <cerrno>
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
+#include <pty.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -129,6 +132,8 @@ TEST(ShellCommands, HaveTheShellAndEndWithTheirText) {
     EXPECT_EQ(paths.front(), "/bin/sh");
     EXPECT_EQ(std::vector<std::string>(paths.end() - 2, paths.end()),
               (std::vector<std::string>{folder.path() + "/one", folder.path() + "/two"}));
+    EXPECT_TRUE(command_closure("one; two >"));
+    EXPECT_TRUE(command_closure("one; two > file"));
     // Without a shell's signs, none is needed.
     const auto plain = command_closure("one two");
     ASSERT_TRUE(plain);
@@ -174,7 +179,9 @@ TEST(Modules, WithoutATableAreAnError) {
     const GuestKernel kernel{"6.1.0-none", "", folder.path() + "/lib/modules/6.1.0-none"};
     const auto modules = guest::modules_with_dependencies(kernel, {"ext4"});
     ASSERT_FALSE(modules);
-    EXPECT_NE(modules.failure().message, "");
+    EXPECT_TRUE(modules.failure().message.starts_with("missing " + kernel.modules +
+                                                      "/modules.dep, which could not be created: "))
+        << modules.failure().message;
 }
 
 // A log of more lines than are shown is shown from one place only, whether its beginning is reached
@@ -186,6 +193,35 @@ TEST(KernelLog, OfALossEndsItsSearchAtTheBeginning) {
     EXPECT_EQ(log_of_loss(fine + "BUG: x"), log_tail(fine + "BUG: x", 40));
     EXPECT_EQ(log_of_loss(fine + "Kernel panic"), log_tail(fine + "Kernel panic", 40));
     EXPECT_EQ(log_of_loss(fine + "sysrq: Trigger"), log_tail(fine + "sysrq: Trigger", 40));
+}
+
+TEST(Input, EndsWithItsEndAndNotBefore) {
+    const FileDescriptor file(memfd_create("input", MFD_CLOEXEC));
+    ASSERT_TRUE(write_all(file.get(), "x"));
+    lseek(file.get(), 0, SEEK_SET);
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    const FileDescriptor other(ends[1]);
+    guest::Channel channel{FileDescriptor(ends[0])};
+    guest::Input input(file.get());
+    input.pass(channel);
+    EXPECT_EQ(input.descriptor(), file.get());
+    errno = EAGAIN; // of a former call: this one does not fail
+    input.pass(channel);
+    EXPECT_EQ(input.descriptor(), -1);
+    EXPECT_EQ(channel.queued(), 1 + 2 * DJSTAP_GUEST_HEADER);
+}
+
+// Reading from the terminal of another session would stop djstap or take the input of its jobs.
+TEST(Input, IsNotReadFromATerminalInTheBackground) {
+    const FileDescriptor saved(dup(STDIN_FILENO));
+    int leader = -1, follower = -1;
+    ASSERT_EQ(openpty(&leader, &follower, nullptr, nullptr, nullptr), 0);
+    const FileDescriptor one(leader), two(follower);
+    EXPECT_EQ(guest::Input(follower).descriptor(), -1);
+    ASSERT_EQ(dup2(follower, STDIN_FILENO), STDIN_FILENO);
+    EXPECT_EQ(guest::Input(STDIN_FILENO).descriptor(), -1);
+    ASSERT_EQ(dup2(saved.get(), STDIN_FILENO), STDIN_FILENO);
 }
 
 // The standard input is the descriptor 0.
