@@ -224,6 +224,16 @@ TEST(Input, IsNotReadFromATerminalInTheBackground) {
     ASSERT_EQ(dup2(saved.get(), STDIN_FILENO), STDIN_FILENO);
 }
 
+// A race of the kernel's own is no sign, but neither does it hide one in another line.
+TEST(KernelLog, OfALossHasSignsBehindRacesOfTheKernel) {
+    std::string fine;
+    for (int i = 0; i < 60; i++)
+        fine += "\nfine " + std::to_string(i);
+    const std::string race = "BUG: KCSAN: data-race in one / other\n", real = "BUG: real" + fine;
+    EXPECT_EQ(log_of_loss(race + real), real);
+    EXPECT_EQ(log_of_loss(race + fine), log_tail(fine, 40));
+}
+
 // The standard input is the descriptor 0.
 TEST(Input, MayBeTheStandardInput) {
     const FileDescriptor saved(dup(STDIN_FILENO));
