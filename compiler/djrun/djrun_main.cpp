@@ -227,9 +227,7 @@ int main(int argc, char** argv) {
     options.attach = !attach.empty();
     options.module = options.attach ? attach : module;
     options.warnings = !no_warnings;
-    // 0 milliseconds would be no limit.
-    if (seconds > 0)
-        options.time_limit = std::chrono::milliseconds(std::max(std::llround(seconds * 1000), 1LL));
+    options.time_limit = std::chrono::milliseconds(std::llround(seconds * 1000));
     for (const std::string& each : parameters)
         options.parameters.append(options.parameters.empty() ? "" : " ").append(each);
 
