@@ -2,6 +2,8 @@
 // What --hosts writes, as text and as JSON (docs/json.md).
 #include "driver/hosts_output.h"
 
+#include "session/output_request.h"
+
 #include <functional>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
