@@ -113,8 +113,17 @@ module_exit(djs_reach_exit);
 """
 
 
-# Authors build a part of the runtime into modules of their own (runtime/capi), without reach.h.
-WITHOUT_HEADER = b"#ifndef DJS_REACHED\n#define DJS_REACHED(n)\n#endif\n"
+# Parts of a kit that are added later are compiled without the options that name Kbuild's folder; and authors build a part of the runtime
+# into modules of their own (runtime/capi).
+WITH_HEADER = b"""#ifdef __KERNEL__
+#if __has_include("reach.h")
+#include "reach.h"
+#endif
+#endif
+#ifndef DJS_REACHED
+#define DJS_REACHED(n)
+#endif
+"""
 
 
 def make_tree(tree, files):
@@ -132,7 +141,7 @@ def make_tree(tree, files):
                 text = text.replace(match[0], b"")
             text += (PRINTS % tuple(match[1].decode() for match in names)).encode()
         if path.startswith("runtime/"):
-            text = WITHOUT_HEADER + text
+            text = WITH_HEADER + text
         with open(os.path.join(tree, path), "wb") as file:
             file.write(text)
     # The header is part of all sources, which are not to be compiled again for a block more.
@@ -143,7 +152,7 @@ def make_tree(tree, files):
         with open(os.path.join(tree, place), "w", encoding="utf-8") as file:
             file.write(header)
     with open(os.path.join(tree, "runtime/Kbuild"), "a", encoding="utf-8") as file:
-        file.write("ccflags-y += --include=$(djs-root)/reach.h -Wno-declaration-after-statement\n")
+        file.write("ccflags-y += -I$(djs-root) -Wno-declaration-after-statement\n")
     return firsts, total
 
 
