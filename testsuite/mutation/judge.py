@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One run of changes: what is drawn, which tests run it, whether one fails."""
 import collections
+import copy
 import hashlib
 import itertools
 import json
@@ -18,6 +19,7 @@ import equivalent
 import mutants
 import reach
 import sources
+import together
 import trees
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -80,8 +82,7 @@ class Run:
         self.state = digest(*[part for path in self.paths for part in (path, self.texts[path])])
         self.tests_state = digest(*trees.contents(root, "testsuite", ":!testsuite/mutation"))
         self.equivalent = equivalent.read(root)
-        self.trees = [trees.Tree(root, os.path.join(self.folder, f"changed-{number + 1}"), KERNELS) for number in range(options.jobs)]
-        self.tree = self.trees[0]
+        self.tree = trees.Tree(root, os.path.join(self.folder, "changed"), KERNELS)
         self.noting = trees.Tree(root, os.path.join(self.folder, "noting"), KERNELS, "-include " + os.path.join(self.folder, "noting", "reach.h"))
 
     def main(self):
@@ -98,20 +99,29 @@ class Run:
                 say(f"{mutant.path}:{mutant.line}: {mutant.function}: {mutant.kind}: {' '.join(mutant.old.split())[:100]}")
             return 0
         self.note_blocks()
-        say("building what is changed")
-        for tree in self.trees:
-            self.build_unchanged(tree)
         self.judge_all(draw)
         return self.report([self.name_of_results()])
 
-    def build_unchanged(self, tree):
-        """The tree, with what its objects and tests are before a change."""
-        tree.copy()
-        tree.configure()
-        if not tree.compile(self.programs):
-            sys.exit(f"mutate: the unchanged sources do not compile: {tree.log}")
-        tree.known_tests = tree.tests()
-        tree.known_objects, tree.known_kits = tree.objects(), {} if self.programs else tree.kits(self.releases)
+    def build_together(self, draw, known):
+        """Changes that are likely to be drawn, in one build; with one that few tests are asked of, each has a build of its own."""
+        if self.programs:
+            return None
+        say("building the changes together")
+        draw, chosen = copy.deepcopy(draw), []
+        for _ in range(self.options.count * 3 // 2):
+            mutant = draw.next()
+            if mutant and not mutant.path.startswith(tuple(WITHOUT_NOTES)) and place_of(mutant) not in known and mutant.key() not in self.equivalent:
+                chosen.append(mutant)
+        built = together.Together(self.root, os.path.join(self.folder, "together"), KERNELS, self.options.jobs)
+        built.build(chosen, self.texts, [os.path.join(KERNELS, release, "lib/modules", release, "build") for release in self.releases], say)
+        return built
+
+    def build_unchanged(self):
+        """The tree for a change alone, with what its objects and tests are before."""
+        self.tree.copy()
+        if not self.tree.compile(self.programs):
+            sys.exit(f"mutate: the unchanged sources do not compile: {self.tree.log}")
+        self.tree.known_objects, self.tree.known_kits = self.tree.objects(), {} if self.programs else self.tree.kits(self.releases)
 
     def programs_asked(self):
         """What is to be built for the tests that are asked: their programs, where --tests leaves programs of unit tests alone;
@@ -239,12 +249,12 @@ class Run:
         run in its file, for the seconds that they take."""
         part = next((text for folder, text in WITHOUT_NOTES.items() if mutant.path.startswith(folder)), None)
         if part:
-            names = [name for name in self.reached if part in name and name in self.tree.known_tests]
+            names = [name for name in self.reached if part in name]
             of_file = range(0)
         else:
             number = reach.smallest(self.files[mutant.path][1], mutant.begin)
             block = -1 if number is None else self.firsts[mutant.path] + number
-            names = [name for name, blocks in self.reached.items() if block in blocks and name in self.tree.known_tests]
+            names = [name for name, blocks in self.reached.items() if block in blocks]
             of_file = range(self.firsts[mutant.path], self.firsts[mutant.path] + len(self.files[mutant.path][1]))
         own = "unit_runtime" if mutant.path.startswith("runtime/") else "unit_" + mutant.path.split("/")[1]
 
@@ -268,78 +278,120 @@ class Run:
                         known[result["place"]] = result
         counted = itertools.count(1)
         turn = threading.Lock()  # of the draw and of the file
+        self.together = self.build_together(draw, known)
+        alone, workers = [], range(1 if self.programs else self.options.jobs)
 
-        def judge_some(tree):
+        def judge_some(worker):
             while True:
                 with turn:
                     mutant = draw.next() if draw.drawn < self.options.count else None
                 if not mutant:
                     return
-                argument = self.equivalent.get(mutant.key())
                 result = known.get(place_of(mutant))
-                if result is None or argument:
-                    result = self.result_of(mutant, tree, argument)
-                    with turn:
-                        file.write(json.dumps(result) + "\n")
-                        file.flush()
+                if argument := self.equivalent.get(mutant.key()):
+                    result = self.result(mutant, EQUIVALENT, argument, 0)
+                elif result is None and self.together and self.together.contains(mutant):
+                    result = self.judge_together(mutant, worker)
                 with turn:
-                    if result["verdict"] in (KILLED, SURVIVED, UNREACHED):
-                        say(f"{next(counted)}: {mutant.path}:{mutant.line}: {mutant.kind}: {result['verdict']} ({result['why']})")
-                        continue
-                    draw.give_back(mutant)
-                    if result["verdict"] == EQUIVALENT:
-                        say(f"{mutant.path}:{mutant.line}: {mutant.kind}: {EQUIVALENT}, drawn again")
+                    if result is None or (result["verdict"] != KILLED and place_of(mutant) not in known and not argument):
+                        alone.append((mutant, result))
+                    else:
+                        take(mutant, result)
 
-        with open(path, "a", encoding="utf-8") as file, multiprocessing.pool.ThreadPool(len(self.trees)) as pool:
-            for _ in pool.imap_unordered(judge_some, self.trees):
-                pass
+        def take(mutant, result):
+            if known.get(place_of(mutant)) is not result:
+                file.write(json.dumps(result) + "\n")
+                file.flush()
+            if result["verdict"] in (KILLED, SURVIVED, UNREACHED):
+                say(f"{next(counted)}: {mutant.path}:{mutant.line}: {mutant.kind}: {result['verdict']} ({result['why']})")
+                return
+            draw.give_back(mutant)
+            if result["verdict"] == EQUIVALENT:
+                say(f"{mutant.path}:{mutant.line}: {mutant.kind}: {EQUIVALENT}, drawn again")
 
-    def result_of(self, mutant, tree, argument):
+        with open(path, "a", encoding="utf-8") as file, multiprocessing.pool.ThreadPool(len(workers)) as pool:
+            while draw.drawn < self.options.count:
+                pool.map(judge_some, workers)
+                if alone:
+                    say(f"{len(alone)} changes are built alone")
+                    self.build_unchanged()
+                for mutant, result in alone:
+                    take(mutant, self.judge_alone(mutant, result))
+                alone.clear()
+
+    def result(self, mutant, verdict, why, seconds):
         """What is kept of it in the file of results."""
-        began = time.monotonic()
-        try:
-            verdict, why = (EQUIVALENT, argument) if argument else self.judge(mutant, tree)
-        finally:
-            tree.write(mutant.path, self.texts[mutant.path])
         return {"state": self.state, "tests": self.tests_state, "place": place_of(mutant), "line": mutant.line, "path": mutant.path,
                 "kind": mutant.kind, "function": mutant.function, "old": mutant.old, "new": mutant.text, "verdict": verdict, "why": why,
-                "seconds": round(time.monotonic() - began), "key": mutant.key()}
+                "seconds": round(seconds), "key": mutant.key()}
 
-    def judge(self, mutant, tree):
-        """(verdict, the test that killed it or what else is to be said)."""
-        tree.write(mutant.path, mutant.apply(self.texts[mutant.path]))
-        if not tree.compile(self.programs):
-            return "does not compile", ""
-        same = tree.objects() == tree.known_objects
+    def judge_together(self, mutant, worker):
+        began = time.monotonic()
+        number = self.together.choose(mutant, worker)
+
+        def run(name, timeout):
+            return self.together.run(name, self.without[name], timeout, worker, number)
+
+        def passes_unchanged(name, timeout):
+            self.together.choose(None, worker)
+            status = self.together.run(name, self.without[name], timeout, worker)[0]
+            self.together.choose(mutant, worker)
+            return status == 0
+
+        return self.result(mutant, *self.ask(mutant, run, passes_unchanged), time.monotonic() - began)
+
+    def judge_alone(self, mutant, before):
+        """In a build of its own: its code may be the same. `before` is what judge_together() said, which did not run it in guests' programs."""
+        began = time.monotonic()
+        try:
+            verdict, why = self.build_alone(mutant), ""
+            if not verdict and before and not self.together.runs_in_guests(mutant):
+                verdict, why = before["verdict"], before["why"]
+            elif not verdict:
+                verdict, why = self.ask(mutant, self.run_alone, self.passes_in_noting)
+        finally:
+            self.tree.write(mutant.path, self.texts[mutant.path])
+        return self.result(mutant, verdict, why, time.monotonic() - began)
+
+    def build_alone(self, mutant):
+        """Why it does not count; nothing if it does."""
+        self.tree.write(mutant.path, mutant.apply(self.texts[mutant.path]))
+        if not self.tree.compile(self.programs):
+            return "does not compile"
+        same = self.tree.objects() == self.tree.known_objects
         if not self.programs and mutant.path.startswith("runtime/") and not sources.in_user_space(mutant.path):
-            kits = tree.kits(self.releases)
+            kits = self.tree.kits(self.releases)
             if kits is None:
-                return "does not compile", ""
-            same = same and kits == tree.known_kits
-        if same:
-            return "same code", ""
+                return "does not compile"
+            same = same and kits == self.tree.known_kits
+        return "same code" if same else ""
+
+    def run_alone(self, name, timeout):
+        command, folder, _ = self.unchanged[name]
+        return self.tree.run(trees.without([word.replace(self.noting.path, self.tree.path) for word in command], self.without[name]), timeout,
+                             folder.replace(self.noting.path, self.tree.path))
+
+    def passes_in_noting(self, name, timeout):
+        command, folder, _ = self.unchanged[name]
+        return self.noting.run(command, timeout, folder)[0] == 0
+
+    def ask(self, mutant, run, passes_unchanged):
+        """(verdict, the test that killed it or what else is to be said). What needs a guest is asked of the unchanged code again: a
+        machine may be too busy for both."""
         names = self.tests_of(mutant)
         if not names:
             return UNREACHED, ""
         spent, ran = 0, 0
         for name in names:
-            expected = self.seconds[name]
-            if spent + expected > 60 * self.options.minutes:
+            timeout = 5 * self.seconds[name] + 30
+            if spent + self.seconds[name] > 60 * self.options.minutes:
                 break
-            command, folder, kernel = tree.known_tests[name]
-            status, output, seconds = tree.run(trees.without(command, self.without[name]), 5 * expected + 30, folder)
+            status, output, seconds = run(name, timeout)
             spent += seconds
             ran += 1
-            if status != 0 and self.is_kill(name, kernel):
+            if status != 0 and (not self.unchanged[name][2] or passes_unchanged(name, timeout)):
                 return KILLED, f"{name}{': lost' if 'a guest: lost' in output else ': too long' if status is None else ''}"
         return SURVIVED, f"{ran} of {len(names)} tests"
-
-    def is_kill(self, name, kernel):
-        """What needs a guest is asked of the unchanged code again: a machine may be too busy for both."""
-        if not kernel:
-            return True
-        command, folder, _ = self.unchanged[name]
-        return self.noting.run(command, 5 * self.seconds[name] + 30, folder)[0] == 0
 
     # The report
 

@@ -5,53 +5,14 @@ import json
 import multiprocessing.pool
 import os
 import random
-import re
 import sys
 import threading
 
 import judge
+import switches
 import trees
 
-HEADER = "switch.h"
-# Of changes that begin at the same byte, the one that contains the other comes first.
-OUTER = {"call dropped": 0, "lock or barrier dropped": 0, "update dropped": 0, "branch never taken": 1, "comparison turned": 2, "constant off by one": 3}
-TRIES = 12  # builds without what did not compile
 SECONDS = 10  # of tests for one change
-
-
-def in_one_line(text):
-    return re.sub(rb"//[^\n]*", b"", text).replace(b"\n", b" ")
-
-
-def with_switches(source, changes):
-    """The source with each of these [(mutant, number)] behind its switch, also one within the other."""
-    ordered = sorted(changes, key=lambda each: (each[0].whole[0], -each[0].whole[1], OUTER[each[0].kind]))
-
-    def written(begin, end, left):
-        out, at = [], begin
-        while left:
-            (mutant, number), left = left[0], left[1:]
-            first, last = mutant.whole
-            inner = [each for each in left if each[0].whole[0] < last and each[0].whole[1] <= last]
-            left = [each for each in left if each[0].whole[0] >= last]
-            out.append(source[at:first])
-            out.append(switched(mutant, number, first, last, inner))
-            at = last
-        return b"".join(out) + source[at:end]
-
-    def switched(mutant, number, first, last, inner):
-        new, old, asked = mutant.text.encode(), mutant.old.encode(), b"djs_changed(%d)" % number
-        if mutant.kind == "comparison turned":
-            one = written(first, mutant.begin, [each for each in inner if each[0].whole[1] <= mutant.begin])
-            other = written(mutant.end, last, [each for each in inner if each[0].whole[0] >= mutant.end])
-            return b"(%s ? (%s%s%s) : (%s%s%s))" % (asked, in_one_line(one), new, in_one_line(other), one, old, other)
-        if mutant.kind == "constant off by one":
-            return b"(%s ? %s : %s)" % (asked, new, old)
-        if mutant.kind == "branch never taken":
-            return b"!%s && (%s)" % (asked, written(first, last, inner))
-        return b"do { if (!%s) %s; } while (0)" % (asked, written(first, last, inner))
-
-    return written(0, len(source), ordered)
 
 
 class Run(judge.Run):
@@ -60,52 +21,25 @@ class Run(judge.Run):
     def __init__(self, root, options):
         options.tests = options.tests or "^unit_"
         super().__init__(root, options)
-        self.tree = trees.Tree(root, os.path.join(self.folder, "switched"), judge.KERNELS,
-                               "-include " + os.path.join(self.folder, "switched", HEADER))
+        path = os.path.join(self.folder, "switched")
+        self.tree = trees.Tree(root, path, judge.KERNELS, switches.Switches.flags(path))
 
     def main(self):
         if not self.options.only:
             sys.exit("mutate: --all needs --only")
-        os.makedirs(self.tree.path, exist_ok=True)
-        with open(os.path.join(judge.HERE, HEADER), "rb") as file:
-            self.tree.write(HEADER, file.read())
+        switches.Switches(self.tree, {}, {}, judge.say).write_header()
         self.tree.copy()
         self.tree.configure()
         self.programs = self.programs_asked()
         self.read_sources()
         found = [each for path in sorted(self.mutants) for each in self.mutants[path]
                  if path.endswith(".cpp") and not path.startswith(tuple(judge.WITHOUT_NOTES)) and each.key() not in self.equivalent]
-        self.changes = dict(enumerate(found))
-        self.build()
+        built = switches.Switches(self.tree, self.texts, dict(enumerate(found)), judge.say)
+        built.build(self.programs)
+        self.changes = built.changes
         judge.say(f"{len(self.changes)} changes in one build")
         self.note_tests()
         return self.judge_all()
-
-    def build(self):
-        """Leaves out the changes in statements that do not compile with them: `case` labels, initializations that may not narrow."""
-        for _ in range(TRIES):
-            for path in sorted({each.path for each in self.changes.values()}):
-                own = [(each, number) for number, each in self.changes.items() if each.path == path]
-                self.tree.write(path, with_switches(self.texts[path], own))
-            with open(self.tree.log, "wb"):
-                pass
-            if self.tree.logged(["ninja", "-C", self.tree.build, "-k", "0", *self.programs]).returncode == 0:
-                return
-            with open(self.tree.log, encoding="utf-8", errors="replace") as file:
-                places = re.findall(r"^\S*?(compiler/\S+?\.cpp):(\d+):\d+: (?:fatal )?error", file.read(), re.MULTILINE)
-            refused = {(path, int(line)) for path, line in places}
-            kept = {number: each for number, each in self.changes.items()
-                    if not any((each.path, line) in refused for line in self.lines_of(each))}
-            if len(kept) == len(self.changes):
-                break
-            judge.say(f"{len(self.changes) - len(kept)} changes do not compile")
-            self.changes = kept
-        sys.exit(f"mutate: the sources with their switches do not compile: {self.tree.log}")
-
-    def lines_of(self, mutant):
-        text = self.texts[mutant.path]
-        first = text.count(b"\n", 0, mutant.whole[0]) + 1
-        return range(first, first + text.count(b"\n", *mutant.whole) + 1)
 
     def note_tests(self):
         """self.runs_of: {number: [(seconds, program, test)]}."""

@@ -148,8 +148,8 @@ class Tree:
 
     def environment(self, more=None):
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TERM") if name in os.environ}
-        return dict(kept, HOME=os.path.join(self.path, "home"), DJSTAP_CACHE=os.path.join(self.path, "cache"),
-                    DJSTAP_KERNELS=self.kernels, TMPDIR="/tmp", CCACHE_DISABLE="1", **(more or {}))
+        return kept | {"HOME": os.path.join(self.path, "home"), "DJSTAP_CACHE": os.path.join(self.path, "cache"),
+                       "DJSTAP_KERNELS": self.kernels, "TMPDIR": "/tmp", "CCACHE_DISABLE": "1"} | (more or {})
 
     def run(self, command, timeout, folder=None, environment=None, tmp="tmp"):
         """(status, output, seconds); the status is None when it took too long. `tmp` is the tree's folder that is /tmp to it."""
