@@ -191,10 +191,11 @@ ParsedRegionsOptions parse_regions_options(std::vector<std::string> arguments) {
     }
     if (help)
         return Text{app.help()};
-    if (!file_behind.empty() && !options.file.empty())
-        return Failure{"more than one file was given: " + file_behind, "analyze one at a time"};
-    if (!file_behind.empty())
+    if (!file_behind.empty()) {
+        if (!options.file.empty())
+            return Failure{"more than one file was given: " + file_behind, "analyze one at a time"};
         options.file = file_behind;
+    }
     for (const std::string& extra : app.remaining()) {
         const std::string name = extra.substr(0, extra.find('='));
         if (!name.starts_with('-'))

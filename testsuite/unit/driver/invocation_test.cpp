@@ -75,20 +75,26 @@ TEST_F(Runs, HaveNoFolderWhereNoneCanBeMade) {
         EXPECT_EQ(path.failure().hint, "$TMPDIR selects another location");
 }
 
+// Creates a file in a work folder, and is ended by the signal.
+[[noreturn]] void hold_until(int signal, bool keep) {
+    WorkFolder work;
+    if (keep)
+        work.keep();
+    const auto path = work.path();
+    if (!path)
+        _exit(1);
+    work.will_hold(*path + "/module.ko");
+    std::ofstream(*path + "/module.ko") << "text";
+    raise(signal);
+    _exit(2);
+}
+
 TEST_F(Runs, LeaveNothingWhenASignalEndsThem) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         const pid_t child = fork();
         ASSERT_GE(child, 0);
-        if (child == 0) {
-            WorkFolder work;
-            const auto path = work.path();
-            if (!path)
-                _exit(1);
-            work.will_hold(*path + "/module.ko");
-            std::ofstream(*path + "/module.ko") << "text";
-            raise(signal);
-            _exit(2);
-        }
+        if (child == 0)
+            hold_until(signal, false);
         int status = 0;
         ASSERT_EQ(waitpid(child, &status, 0), child);
         EXPECT_TRUE(WIFSIGNALED(status)) << status;
@@ -97,15 +103,8 @@ TEST_F(Runs, LeaveNothingWhenASignalEndsThem) {
     }
     // What is kept is also kept then.
     const pid_t child = fork();
-    if (child == 0) {
-        WorkFolder work;
-        work.keep();
-        const auto path = work.path();
-        work.will_hold(*path + "/module.ko");
-        std::ofstream(*path + "/module.ko") << "text";
-        raise(SIGTERM);
-        _exit(2);
-    }
+    if (child == 0)
+        hold_until(SIGTERM, true);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(entries(), 1u);

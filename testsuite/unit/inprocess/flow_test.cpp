@@ -8,6 +8,19 @@ namespace {
 using test::execute;
 using test::printed_by;
 
+CodegenOptions limited_to(int64_t statements) {
+    CodegenOptions options;
+    options.limits.MAXACTION = options.limits.MAXACTION_INTERRUPTIBLE = statements;
+    return options;
+}
+
+// What the script prints although MAXACTION ends one of its handlers.
+std::string printed_within(int64_t statements, const std::string& text) {
+    const auto executed = execute(text, 0, limited_to(statements));
+    EXPECT_NE(executed.messages.find("MAXACTION"), std::string::npos) << executed.messages;
+    return executed.output;
+}
+
 TEST(Flow, LoopsAndBranches) {
     EXPECT_EQ(printed_by(R"(
         probe begin {
@@ -57,18 +70,13 @@ TEST(Flow, ProbesHaveConditions) {
 
 TEST(Flow, HandlersExecuteAtMostMaxaction) {
     for (const int64_t most : {int64_t{100}, int64_t{101}}) {
-        CodegenOptions options;
-        options.limits.MAXACTION = options.limits.MAXACTION_INTERRUPTIBLE = most;
         // One for the loop, and two for each iteration.
-        const auto executed = execute(
-            "global n\nprobe begin { while (1) { n++ } }\nprobe end { println(n) }", 0, options);
-        EXPECT_NE(executed.messages.find("MAXACTION"), std::string::npos) << executed.messages;
-        const long n = std::stol(executed.output);
-        EXPECT_EQ(n, most / 2) << most;
-        options.limits.MAXACTION = options.limits.MAXACTION_INTERRUPTIBLE = 1000;
+        EXPECT_EQ(printed_within(most, "global n\nprobe begin { while (1) { n++ } }\n"
+                                       "probe end { println(n) }"),
+                  std::to_string(most / 2) + "\n");
         EXPECT_EQ(printed_by("global n\nprobe begin { for (i = 0; i < " + std::to_string(most) +
                                  "; i++) n++ }\nprobe end { println(n) }",
-                             0, options),
+                             0, limited_to(1000)),
                   std::to_string(most) + "\n");
     }
 }
@@ -76,44 +84,33 @@ TEST(Flow, HandlersExecuteAtMostMaxaction) {
 // As in SystemTap, the charges fall due ten at a time, and at the end of a loop's body: those of
 // the loop itself before it, then three for each iteration.
 TEST(Flow, LastStatementThatIsExecuted) {
-    CodegenOptions options;
-    for (int64_t most = 1; most <= 8; most++) {
-        options.limits.MAXACTION_INTERRUPTIBLE = options.limits.MAXACTION = most;
-        const auto executed = execute("probe begin { for (;;) { i++; print(\".\") } }", 0, options);
-        EXPECT_NE(executed.messages.find("MAXACTION"), std::string::npos);
-        EXPECT_EQ(executed.output.size(), static_cast<size_t>(most + 1) / 3) << most;
-    }
+    for (int64_t most = 1; most <= 8; most++)
+        EXPECT_EQ(printed_within(most, "probe begin { for (;;) { i++; print(\".\") } }").size(),
+                  static_cast<size_t>(most + 1) / 3)
+            << most;
     std::string script = "probe begin {";
     for (int i = 0; i < 25; i++)
         script += " print(\".\")\n";
     script += " while (never) print(\"!\"); print(\".\") }";
     for (const auto& [most, printed] :
-         {std::pair{1, 10u}, {10, 10u}, {11, 20u}, {20, 20u}, {21, 25u}, {26, 25u}, {27, 26u}}) {
-        options.limits.MAXACTION_INTERRUPTIBLE = options.limits.MAXACTION = most;
-        EXPECT_EQ(execute(script, 0, options).output.size(), printed) << most;
-    }
+         {std::pair{1, 10u}, {10, 10u}, {11, 20u}, {20, 20u}, {21, 25u}, {26, 25u}, {27, 26u}})
+        EXPECT_EQ(execute(script, 0, limited_to(most)).output.size(), printed) << most;
 }
 
 // What a function without loops executes is charged when it returns.
 TEST(Flow, StatementsOfFunctionsCount) {
-    CodegenOptions options;
-    options.limits.MAXACTION_INTERRUPTIBLE = options.limits.MAXACTION = 101;
-    const auto executed = execute("global n\nfunction f(x) { y = x * 2; return y }\n"
-                                  "probe begin { while (1) n += f(1) }\nprobe end { println(n) }",
-                                  0, options);
-    EXPECT_NE(executed.messages.find("MAXACTION"), std::string::npos);
-    EXPECT_EQ(executed.output, "50\n"); // four in each of 25 iterations, and one before
+    // Four in each of 25 iterations, and one before.
+    EXPECT_EQ(printed_within(101, "global n\nfunction f(x) { y = x * 2; return y }\n"
+                                  "probe begin { while (1) n += f(1) }\n"
+                                  "probe end { println(n) }"),
+              "50\n");
 }
 
 // A catch would otherwise continue for ever.
 TEST(Flow, NothingIsCaughtWhenNoStatementsAreLeft) {
-    CodegenOptions options;
-    options.limits.MAXACTION_INTERRUPTIBLE = options.limits.MAXACTION = 100;
-    const auto executed = execute("global n\nprobe begin { try { while (1) n++ } catch { "
-                                  "println(\"caught\") } }\nprobe end { println(n) }",
-                                  0, options);
-    EXPECT_NE(executed.messages.find("MAXACTION"), std::string::npos);
-    EXPECT_EQ(executed.output, "50\n");
+    EXPECT_EQ(printed_within(100, "global n\nprobe begin { try { while (1) n++ } catch { "
+                                  "println(\"caught\") } }\nprobe end { println(n) }"),
+              "50\n");
     const auto aborted = execute("probe begin { try { abort() } catch { println(\"caught\") }\n"
                                  "println(\"went on\") }\nprobe end { println(\"end\") }");
     EXPECT_EQ(aborted.output.find("caught"), std::string::npos);
