@@ -64,10 +64,6 @@ def analyse(work):
     return path, reach.of_unit(unit, source), mutants.in_file(unit, path, source), errors
 
 
-def place_of(mutant):
-    return f"{mutant.path}:{mutant.begin}:{mutant.kind}"
-
-
 class Run:
     def __init__(self, root, options):
         self.root, self.options = root, options
@@ -110,7 +106,7 @@ class Run:
         draw, chosen = copy.deepcopy(draw), []
         for _ in range(self.options.count * 3 // 2):
             mutant = draw.next()
-            if mutant and not mutant.path.startswith(tuple(WITHOUT_NOTES)) and place_of(mutant) not in known and mutant.key() not in self.equivalent:
+            if mutant and not mutant.path.startswith(tuple(WITHOUT_NOTES)) and mutant.place() not in known and mutant.key() not in self.equivalent:
                 chosen.append(mutant)
         built = together.Together(self.root, os.path.join(self.folder, "together"), KERNELS, self.options.jobs)
         built.build(chosen, self.texts, [os.path.join(KERNELS, release, "lib/modules", release, "build") for release in self.releases], say)
@@ -287,19 +283,19 @@ class Run:
                     mutant = draw.next() if draw.drawn < self.options.count else None
                 if not mutant:
                     return
-                result = known.get(place_of(mutant))
+                result = known.get(mutant.place())
                 if argument := self.equivalent.get(mutant.key()):
                     result = self.result(mutant, EQUIVALENT, argument, 0)
                 elif result is None and self.together and self.together.contains(mutant):
                     result = self.judge_together(mutant, worker)
                 with turn:
-                    if result is None or (result["verdict"] != KILLED and place_of(mutant) not in known and not argument):
+                    if result is None or (result["verdict"] != KILLED and mutant.place() not in known and not argument):
                         alone.append((mutant, result))
                     else:
                         take(mutant, result)
 
         def take(mutant, result):
-            if known.get(place_of(mutant)) is not result:
+            if known.get(mutant.place()) is not result:
                 file.write(json.dumps(result) + "\n")
                 file.flush()
             if result["verdict"] in (KILLED, SURVIVED, UNREACHED):
@@ -321,7 +317,7 @@ class Run:
 
     def result(self, mutant, verdict, why, seconds):
         """What is kept of it in the file of results."""
-        return {"state": self.state, "tests": self.tests_state, "place": place_of(mutant), "line": mutant.line, "path": mutant.path,
+        return {"state": self.state, "tests": self.tests_state, "place": mutant.place(), "line": mutant.line, "path": mutant.path,
                 "kind": mutant.kind, "function": mutant.function, "old": mutant.old, "new": mutant.text, "verdict": verdict, "why": why,
                 "seconds": round(seconds), "key": mutant.key()}
 

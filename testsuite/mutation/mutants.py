@@ -35,6 +35,10 @@ class Mutant:
         """The same one in another state of the sources: a place by name and text, not by number."""
         return f"{self.path}: {self.function}: {self.kind}: " + " ".join(f"{self.before}«{self.old}»{self.behind}".split())
 
+    def place(self):
+        """Identifies it in this state of the sources."""
+        return f"{self.path}:{self.begin}:{self.kind}"
+
     def apply(self, source):
         assert source[self.begin:self.end].decode() == self.old
         return source[:self.begin] + self.text.encode() + source[self.end:]

@@ -113,17 +113,7 @@ module_exit(djs_reach_exit);
 """
 
 
-# Parts of a kit that are added later are compiled without the options that name Kbuild's folder; and authors build a part of the runtime
-# into modules of their own (runtime/capi).
-WITH_HEADER = b"""#ifdef __KERNEL__
-#if __has_include("reach.h")
-#include "reach.h"
-#endif
-#endif
-#ifndef DJS_REACHED
-#define DJS_REACHED(n)
-#endif
-"""
+WITH_HEADER = sources.with_header("reach.h", "DJS_REACHED(n)")
 
 
 def make_tree(tree, files):

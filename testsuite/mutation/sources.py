@@ -37,6 +37,14 @@ def in_user_space(path):
     return path.startswith(("runtime/userspace/", "runtime/injected/"))
 
 
+def with_header(name, macro):
+    """The lines that make a source of the runtime include this header of the runtime's folder in modules, and define the macro where there is
+    none. An option of the compiler would not reach all: parts of a kit that are added later are compiled without those that name Kbuild's
+    folder, and authors build a part of the runtime into modules of their own (runtime/capi)."""
+    return (f'#ifdef __KERNEL__\n#if __has_include("{name}")\n#include "{name}"\n#endif\n#endif\n'
+            f"#ifndef {macro.split('(')[0]}\n#define {macro}\n#endif\n").encode()
+
+
 def kernel_flags(root, kernels, release):
     """Options to parse a kernel's C with. What gcc alone knows is left out: the tree is there without it."""
     build = os.path.join(kernels, release, "lib/modules", release, "build")

@@ -22,14 +22,12 @@ class Run(judge.Run):
         options.tests = options.tests or "^unit_"
         super().__init__(root, options)
         path = os.path.join(self.folder, "switched")
-        self.tree = trees.Tree(root, path, judge.KERNELS, switches.Switches.flags(path))
+        self.tree = trees.Tree(root, path, judge.KERNELS, switches.flags(path))
 
     def main(self):
         if not self.options.only:
             sys.exit("mutate: --all needs --only")
-        switches.Switches(self.tree, {}, {}, judge.say).write_header()
-        self.tree.copy()
-        self.tree.configure()
+        switches.configure(self.tree)
         self.programs = self.programs_asked()
         self.read_sources()
         found = [each for path in sorted(self.mutants) for each in self.mutants[path]

@@ -11,24 +11,15 @@ import struct
 import subprocess
 import sys
 
+import sources
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEADER = "switch.h"
 # Of changes that begin at the same byte, the one that contains the other comes first.
 OUTER = {"call dropped": 0, "lock or barrier dropped": 0, "update dropped": 0, "branch never taken": 1, "comparison turned": 2, "constant off by one": 3}
 TRIES = 12  # builds without what did not compile
 MAGIC = b"djstap's change:"  # as in switch.h
-# Parts of a kit that are added later are compiled without the options that name Kbuild's folder; and authors build a part of the runtime
-# into modules of their own (runtime/capi).
-WITH_HEADER = b"""#ifdef __KERNEL__
-#if __has_include("switch.h")
-#include "switch.h"
-#endif
-#endif
-#ifndef djs_changed
-#define djs_changed(n) 0
-#endif
-#line 1
-"""
+WITH_HEADER = sources.with_header(HEADER, "djs_changed(n) 0") + b"#line 1\n"
 
 
 def in_one_line(text):
@@ -66,6 +57,24 @@ def with_switches(source, changes):
     return written(0, len(source), ordered)
 
 
+def write_header(tree, path=HEADER):
+    with open(os.path.join(HERE, HEADER), "rb") as file:
+        tree.write(path, file.read())
+
+
+def configure(tree):
+    """Brings the tree to the state of the project's files. CMake tries its compilers with the header already."""
+    os.makedirs(tree.path, exist_ok=True)
+    write_header(tree)
+    tree.copy()
+    tree.configure()
+
+
+def flags(tree_path):
+    """Options of the compiler for such a tree."""
+    return "-include " + os.path.join(tree_path, HEADER)
+
+
 class Switches:
     """The changes of {number: mutant} in a tree. `texts` has the sources without changes; `say` tells what does not compile."""
 
@@ -73,22 +82,11 @@ class Switches:
         self.tree, self.texts, self.changes, self.say = tree, texts, dict(changes), say
         self.paths = sorted({each.path for each in self.changes.values()})
 
-    @staticmethod
-    def flags(tree_path):
-        return "-include " + os.path.join(tree_path, HEADER)
-
-    def write_header(self):
-        """Before the tree is configured: CMake tries its compilers with it."""
-        os.makedirs(self.tree.path, exist_ok=True)
-        with open(os.path.join(HERE, HEADER), "rb") as file:
-            self.tree.write(HEADER, file.read())
-
     def build(self, programs=(), kernels=()):
-        """Builds these programs, or everything, and the runtime for kernels {folder of headers}. Leaves out the changes in
+        """Builds these programs, or everything, and the runtime for kernels (folders of their headers). Leaves out the changes in
         statements that do not compile with them: `case` labels, initializations that may not narrow."""
         if kernels:
-            with open(os.path.join(HERE, HEADER), "rb") as file:
-                self.tree.write("runtime/" + HEADER, file.read())
+            write_header(self.tree, "runtime/" + HEADER)
             with open(os.path.join(self.tree.root, "runtime/Kbuild"), "rb") as file:
                 self.tree.write("runtime/Kbuild", file.read() + b"ccflags-y += -I$(djs-root) -DDJS_CHOSEN=$(or $(DJSTAP_CHANGE),-1) -w\n")
         for _ in range(TRIES):
@@ -143,7 +141,7 @@ def hash_bytes(data):
     """As in compiler/system/hash.cpp."""
     mask = (1 << 64) - 1
     value = 0x9e3779b97f4a7c15 ^ len(data)
-    for (word,) in struct.iter_unpack("<Q", data + bytes(-len(data) % 8) if len(data) % 8 else data + bytes(8)):
+    for (word,) in struct.iter_unpack("<Q", data + bytes(8 - len(data) % 8)):
         value = (value ^ word) * 0xff51afd7ed558ccd & mask
         value ^= value >> 32
     return value

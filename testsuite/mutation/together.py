@@ -16,7 +16,7 @@ class Together:
     """`changes`: mutants. Each worker has a cache of djstap's and a /tmp of its own."""
 
     def __init__(self, root, path, kernels, workers):
-        self.tree = trees.Tree(root, path, kernels, switches.Switches.flags(path))
+        self.tree = trees.Tree(root, path, kernels, switches.flags(path))
         self.workers = workers
         self.numbers = {}  # of a mutant's place in the sources
         self.known_tests = {}
@@ -24,11 +24,9 @@ class Together:
     def build(self, changes, texts, kernels, say):
         """Leaves out what does not compile with its switch."""
         built = switches.Switches(self.tree, texts, dict(enumerate(changes)), say)
-        built.write_header()
-        self.tree.copy()
-        self.tree.configure()
+        switches.configure(self.tree)
         built.build(kernels=kernels)
-        self.numbers = {self.place(each): number for number, each in built.changes.items()}
+        self.numbers = {each.place(): number for number, each in built.changes.items()}
         self.known_tests = self.tree.tests()
         for worker in range(self.workers):
             shutil.rmtree(self.cache(worker), ignore_errors=True)
@@ -40,19 +38,15 @@ class Together:
                 if status != 0:
                     say(f"  {name} fails without a change: {output.strip().splitlines()[-1:]}")
 
-    @staticmethod
-    def place(mutant):
-        return mutant.path, mutant.begin, mutant.kind
-
     def contains(self, mutant):
-        return self.place(mutant) in self.numbers
+        return mutant.place() in self.numbers
 
     def cache(self, worker):
         return os.path.join(self.tree.path, f"cache-{worker}")
 
     def choose(self, mutant, worker):
         """What run() runs is changed so; None: unchanged."""
-        number = self.numbers[self.place(mutant)] if mutant else -1
+        number = self.numbers[mutant.place()] if mutant else -1
         switches.choose(self.cache(worker), number)
         return number
 
