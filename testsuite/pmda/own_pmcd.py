@@ -79,14 +79,17 @@ class Pcp:
         return self.run("pminfo", *more, "djstap").stdout.split()
 
     def values(self, metric):
-        """The value of a metric, or its values by instance; nothing: it has none."""
+        """The value of a metric, or its values by instance; nothing: it has none.
+
+        pminfo asks for the values first and for the instances' names behind it. An instance that goes in between has a value
+        and no name (`inst [2 or ???] value "running"`): it is left out, as if it had been asked for a moment later."""
         lines = self.run("pminfo", "-f", metric).stdout.splitlines()
         found = {}
         for line in lines:
             line = line.strip()
             if line.startswith("value "):
                 return self.value(line[len("value "):])
-            if line.startswith("inst ["):
+            if line.startswith("inst [") and " or ???] value " not in line.split('"', 1)[0]:
                 name, value = line.split('"] value ', 1)
                 found[name.split(' or "', 1)[1]] = self.value(value)
         return found
