@@ -64,6 +64,12 @@ def analyse(work):
     return path, reach.of_unit(unit, source), mutants.in_file(unit, path, source), errors
 
 
+def words_of(name):
+    """The words of a test's or a file's name, without their endings: kernel.lean-clocks.6.1 and kernel_clock.c have {clock}."""
+    words = re.split(r"[^a-z]+", name.lower())
+    return {word.removesuffix("s") for word in words if len(word) > 3} - {"kernel", "unit", "language", "conformance", "parallel"}
+
+
 class Run:
     def __init__(self, root, options):
         self.root, self.options = root, options
@@ -241,8 +247,8 @@ class Run:
                 "blocks": sorted(blocks)}
 
     def tests_of(self, mutant):
-        """Names of the tests that run its block: first its folder's own unit tests, then those that run most of what few tests
-        run in its file, for the seconds that they take."""
+        """Names of the tests that run its block: first its folder's own unit tests, then those that are named like its file, then those
+        that run most of what few tests run in the file, for the seconds that they take."""
         part = next((text for folder, text in WITHOUT_NOTES.items() if mutant.path.startswith(folder)), None)
         if part:
             names = [name for name in self.reached if part in name]
@@ -258,7 +264,11 @@ class Run:
             share = sum(1 / self.runs[block] for block in of_file if block in self.reached[name])
             return (share if of_file else 1) / max(self.seconds[name], 0.5)
 
-        return sorted((name for name in names if re.search(self.options.tests, name)), key=lambda name: (name != own, -worth(name)))
+        def is_named_alike(name):
+            return bool(words_of(name) & words_of(os.path.splitext(os.path.basename(mutant.path))[0]))
+
+        return sorted((name for name in names if re.search(self.options.tests, name)),
+                      key=lambda name: (name != own, not is_named_alike(name), -worth(name)))
 
     # Judging
 
