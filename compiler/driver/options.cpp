@@ -10,6 +10,7 @@
 #include "system/number.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 
@@ -26,6 +27,19 @@ std::optional<int64_t> number(const std::string& text, int64_t low, int64_t high
     if (!parse_number(text, value) || value < low || value > high)
         return std::nullopt;
     return value;
+}
+
+// Whether it consists of numbers with a dot between them.
+bool is_version(std::string_view text) {
+    while (!text.empty()) {
+        const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+        if (digits == text.size())
+            return true;
+        if (digits == 0 || text[digits] != '.')
+            return false;
+        text.remove_prefix(digits + 1);
+    }
+    return false;
 }
 
 // Parses NAME=VALUE, or NAME alone if `alone` gives its meaning.
@@ -190,8 +204,12 @@ std::optional<Failure> OptionChecks::check_names() {
                      : raw_.color == "never" ? Options::Color::Never
                                              : Options::Color::Auto;
     if (!raw_.compatible.empty()) {
-        if (raw_.compatible.find_first_not_of("0123456789.") != std::string::npos)
+        if (!is_version(raw_.compatible))
             return bad("--compatible=" + raw_.compatible + ": expected a version such as 4.8");
+        if (strverscmp(raw_.compatible.c_str(), options_.language_version.c_str()) > 0)
+            return bad("--compatible=" + raw_.compatible +
+                       ": the language is SystemTap's, version " + options_.language_version +
+                       "; it can be made an earlier one");
         options_.language_version = raw_.compatible;
     }
     options_.module_name = raw_.module_name;

@@ -86,8 +86,15 @@ TEST(OptionChecks, NamesAreThoseOfTheLanguage) {
                   std::string("-m ") + wrong + ": not a valid module name");
     EXPECT_EQ(accept({"--compatible", "3.1", "x"}).language_version, "3.1");
     EXPECT_EQ(accept({"x"}).language_version, "4.8");
-    EXPECT_EQ(complaint({"--compatible", "4.8a", "x"}),
-              "--compatible=4.8a: expected a version such as 4.8");
+    for (const char* version : {"4.8", "4", "1.8.0", "4.08", "0"})
+        EXPECT_EQ(accept({"--compatible", version, "x"}).language_version, version);
+    for (const std::string wrong : {"4.8a", ".", "4.", ".8", "4..8", "-4", "4,8", " 4"})
+        EXPECT_EQ(complaint({"--compatible=" + wrong, "x"}),
+                  "--compatible=" + wrong + ": expected a version such as 4.8");
+    for (const std::string later : {"4.9", "4.10", "5", "4.8.1"})
+        EXPECT_EQ(complaint({"--compatible", later, "x"}),
+                  "--compatible=" + later +
+                      ": the language is SystemTap's, version 4.8; it can be made an earlier one");
 }
 
 TEST(OptionChecks, ColorsAndStylesOfMessages) {
