@@ -150,7 +150,7 @@ static DJS_HANDLER_CODE const char *skip_prefix(const char *in, u32 *base)
 	bool has_x = in[0] == '0' && (in[1] == 'x' || in[1] == 'X');
 
 	if (*base == 0)
-		*base = has_x && digit(in[2]) < 16 ? 16 : in[0] == '0' ? 8 : 10;
+		*base = has_x ? 16 : in[0] == '0' ? 8 : 10;
 	return has_x && *base == 16 ? in + 2 : in;
 }
 
