@@ -175,8 +175,6 @@ static void retire(const struct module *module, bool only_init)
  */
 static int symbols_module_changes(struct notifier_block *block, unsigned long state, void *data)
 {
-	if (state == MODULE_STATE_UNFORMED)
-		return NOTIFY_DONE;
 	mutex_lock(&filling);
 	fill_locked();
 	retire(data, state == MODULE_STATE_LIVE);
