@@ -41,8 +41,9 @@ struct GuestJob {
     // size of an ext4 for what the command writes; 0: memory is used instead
     unsigned disk_mb = 8192;
     unsigned cpus = 2;
-    std::string kernel_arguments; // added to the kernel's command line
-    bool host_root = false;       // the guest sees the host's files, below a writable overlay
+    // added to the kernel's command line; with the word kaslr, the kernel runs at a random address
+    std::string kernel_arguments;
+    bool host_root = false; // the guest sees the host's files, below a writable overlay
     std::vector<std::string> qemu_arguments;
     std::chrono::milliseconds boot_timeout{120'000};   // until a booted guest is ready
     std::chrono::milliseconds restore_timeout{30'000}; // until a restored guest is ready

@@ -85,12 +85,20 @@ std::string boot_arguments(const GuestJob& job) {
     return "tsc_early_khz=" + std::to_string(host_clock_khz());
 }
 
+// Whether the word `kaslr` is among the job's arguments: its kernel runs at a random address, like
+// those of most machines. All others run where they were linked, so that the addresses in messages
+// and logs are those of the kernel's symbols.
+bool at_random_address(const GuestJob& job) {
+    return (" " + job.kernel_arguments + " ").find(" kaslr ") != std::string::npos;
+}
+
 std::vector<std::string> machine_arguments(const GuestJob& job, const std::string& measured) {
     // tsc=reliable: after a restore the kernel would consider its clock broken and read the HPET,
     // which is a hundred times slower here. no_timer_check: a kernel that is not scheduled for a
     // while at the wrong moment considers its timer broken, and panics. loglevel=5: the kernel's
     // warnings are on the console, where complaints() searches.
-    std::string command_line = "console=ttyS0 loglevel=5 oops=panic panic=-1 nokaslr "
+    std::string command_line = std::string("console=ttyS0 loglevel=5 oops=panic panic=-1 ") +
+                               (at_random_address(job) ? "" : "nokaslr ") +
                                "unknown_nmi_panic tsc=reliable no_timer_check "
                                "rdinit=/init";
     if (!measured.empty())

@@ -140,6 +140,19 @@ TEST(MachineArguments, TheKernelIsToldWhatIsMeasuredAndWanted) {
               Values{command_line + " rate=1 quiet"});
 }
 
+// The kernel knows no word against nokaslr.
+TEST(MachineArguments, TheKernelIsWhereItWasLinkedUnlessToldOtherwise) {
+    const auto is_fixed = [](const char* arguments) {
+        GuestJob job;
+        job.kernel_arguments = arguments;
+        return values_of("-append", job)[0].find(" nokaslr ") != std::string::npos;
+    };
+    for (const char* arguments : {"", "quiet", "kaslr=1", "nokaslr", "xkaslr quiet"})
+        EXPECT_TRUE(is_fixed(arguments)) << arguments;
+    for (const char* arguments : {"kaslr", "kaslr quiet", "quiet kaslr", "a kaslr b"})
+        EXPECT_FALSE(is_fixed(arguments)) << arguments;
+}
+
 TEST(BootArguments, TheRateOfTheClockUnlessInstructionsAreCounted) {
     GuestJob job;
     EXPECT_EQ(guest::boot_arguments(job).substr(0, 14), "tsc_early_khz=");
