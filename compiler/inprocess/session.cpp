@@ -14,6 +14,12 @@ namespace djstap {
 
 Result<SessionOutcome> run_in_user_space(const std::string& object, const std::string& meta,
                                          uint64_t ring_bytes, const SessionOptions& options) {
+    return run_with_runtime(djs_user_runtime, object, meta, ring_bytes, options);
+}
+
+Result<SessionOutcome> run_with_runtime(const djs_user_calls& runtime, const std::string& object,
+                                        const std::string& meta, uint64_t ring_bytes,
+                                        const SessionOptions& options) {
     if (auto traced = check_traced_process(options); !traced)
         return traced.failure();
     auto arguments = command_of(options);
@@ -41,7 +47,7 @@ Result<SessionOutcome> run_in_user_space(const std::string& object, const std::s
     }
     SystemCommands commands;
     UserSession session(options, *description, (*opened)->output(), command ? &*command : nullptr,
-                        commands, {.runtime = djs_user_runtime});
+                        commands, {.runtime = runtime});
     djs_user_options runtime_options{};
     runtime_options.ring_bytes = ring_bytes;
     runtime_options.traced_pid = command ? command->pid() : options.traced_pid;

@@ -3,6 +3,7 @@
 #pragma once
 #include "diagnostics/result.h"
 #include "session/session.h"
+#include "userspace/userspace.h"
 
 #include <string>
 
@@ -14,5 +15,10 @@ namespace djstap {
 // are ignored. Fails if the session could not begin.
 Result<SessionOutcome> run_in_user_space(const std::string& object, const std::string& meta,
                                          uint64_t ring_bytes, const SessionOptions& options);
+
+// The same with other calls of the runtime: a test runs probes of its own choice.
+Result<SessionOutcome> run_with_runtime(const djs_user_calls& runtime, const std::string& object,
+                                        const std::string& meta, uint64_t ring_bytes,
+                                        const SessionOptions& options);
 
 } // namespace djstap

@@ -3,11 +3,7 @@
 // often as the test requests, its end probes.
 #pragma once
 #include "harness/user_object.h"
-#include "inprocess/linked_script.h"
-#include "inprocess/loaded_script.h"
-#include "inprocess/user_session.h"
-#include "session/meta.h"
-#include "session/session_output.h"
+#include "inprocess/session.h"
 
 #include <gtest/gtest.h>
 #include <string>
@@ -35,18 +31,9 @@ inline std::string contents_of(int file) {
     }
 }
 
-// Returns why it cannot be executed; "" if it was.
-inline std::string execute_object(const CompiledObject& object, const SessionOptions& options) {
-    auto meta = parse_meta(object.meta);
-    if (!meta)
-        return meta.failure().message;
-    const RuntimeMemory memory;
-    auto script = LinkedScript::link(object.object);
-    if (!script)
-        return script.failure().message;
-    auto opened = SessionOutput::open(options);
-    if (!opened)
-        return opened.failure().message;
+// What is called of the runtime: the first probe runs behind the begin probes, and then the script
+// ends.
+inline djs_user_calls calls_for_test() {
     djs_user_calls calls = djs_user_runtime;
     calls.start = [] {
         const int error = djs_session_start();
@@ -54,20 +41,8 @@ inline std::string execute_object(const CompiledObject& object, const SessionOpt
             djs_user_run_handler(0);
         return error;
     };
-    SystemCommands commands;
-    UserSession session(options, *meta, (*opened)->output(), nullptr, commands, {.runtime = calls});
-    djs_user_options runtime_options{};
-    runtime_options.ring_bytes = 1 << 20;
-    runtime_options.drain = UserSession::drain;
-    runtime_options.data = &session;
-    const LoadedScript loaded(script->script(), runtime_options);
-    if (!loaded.made())
-        return djs_user_complaint();
-    session.begin();
-    SessionOutcome outcome = session.finish();
-    commands.wait();
-    (*opened)->finish(outcome);
-    return "";
+    calls.exit_requested = [] { return 1; };
+    return calls;
 }
 
 inline Executed execute(const std::string& text, unsigned runs = 0,
@@ -84,10 +59,11 @@ inline Executed execute(const std::string& text, unsigned runs = 0,
     SessionOptions options;
     options.outputs.file = "/proc/self/fd/" + std::to_string(output);
     runs_of_first_probe = runs;
-    problem = execute_object(*object, options);
+    const auto outcome =
+        run_with_runtime(calls_for_test(), object->object, object->meta, 1 << 20, options);
     dup2(standard_error, STDERR_FILENO);
     close(standard_error);
-    EXPECT_EQ(problem, "") << text;
+    EXPECT_EQ(outcome ? "" : outcome.failure().message, "") << text;
     Executed executed{contents_of(output), contents_of(messages)};
     close(output);
     close(messages);
