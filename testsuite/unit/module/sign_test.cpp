@@ -73,6 +73,10 @@ TEST(Signing, NeedsBothAndAProgram) {
     fs::permissions(program, fs::perms::owner_all);
     EXPECT_EQ(failure({key, key}), "sign-file did not sign the module");
     EXPECT_EQ(bytes, "module");
+    ASSERT_TRUE(write_file(program, "#!/bin/sh\nrm \"$4\"\n"));
+    EXPECT_EQ(failure({key, key}),
+              folder.path + "/module.ko: cannot open: No such file or directory");
+    EXPECT_EQ(bytes, "module");
     ASSERT_TRUE(write_file(program,
                            "#!/bin/sh\nprintf ' %s %s %s\\n~Module signature appended~\\n' "
                            "$1 ${2##*/} ${3##*/} >> $4\n"));
