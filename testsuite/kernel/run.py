@@ -24,7 +24,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     not-in-forms: why       the same, with --handler-forms
     not-on-rt: why          the same, on the kernels with PREEMPT_RT
     not-on-newer: why       the same, on the kernels that are newer than those above
-    kernel-arguments: …     added to the kernel's command line
+    kernel-arguments: …     added to the kernel's command line; kaslr: it runs at a random address, not where it was linked
     nightly-on: 6.1         the kernels where only scripts/test --nightly runs it, because it takes long
     failing: 1              `run` only: how many of its runs of djstap end with a nonzero status; absent: none
     ends: lost              what the case does to its guests on purpose: lost, complained, emulator-died
