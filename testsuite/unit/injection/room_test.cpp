@@ -163,3 +163,24 @@ TEST(Refusals, NameFunctionsByTheReason) {
     EXPECT_EQ(describe_refusals(script, {image}, 1).front(),
               "'one' and 2 more functions of '/program' are not probed: of this");
 }
+
+// What -v prints.
+TEST(Refusals, PatchedFunctionsAndReturnsAreCounted) {
+    PlacedImage first, second;
+    EXPECT_EQ(describe_places({}), "0 of 0 functions");
+    first.places.resize(3);
+    first.places[0].site = 5;
+    first.places[1].site = 6;
+    first.places[1].refusal = "of this";
+    // The third one has no site of an entry: only returns are probed there.
+    EXPECT_EQ(describe_places({first}), "1 of 2 functions");
+    second.places.resize(1);
+    second.places[0].site = 0;
+    EXPECT_EQ(describe_places({first, second}), "2 of 3 functions");
+    second.returning.resize(2);
+    second.returning[1].refusal = "of that";
+    EXPECT_EQ(describe_places({first, second}), "2 of 3 functions, the returns of 1 of 2");
+    second.places.clear();
+    second.returning[1].refusal.clear();
+    EXPECT_EQ(describe_places({second}), "the returns of 2 of 2 functions");
+}
