@@ -26,6 +26,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     not-on-newer: why       the same, on the kernels that are newer than those above
     kernel-arguments: …     added to the kernel's command line; kaslr: it runs at a random address, not where it was linked
     nightly-on: 6.1         the kernels where only scripts/test --nightly runs it, because it takes long
+    nightly: why            only scripts/test --nightly runs it
     failing: 1              `run` only: how many of its runs of djstap end with a nonzero status; absent: none
     ends: lost              what the case does to its guests on purpose: lost, complained, emulator-died
     preemptible: yes        scripts/test runs it with preempt=full, too; --nightly does so with all cases
@@ -45,7 +46,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     run.py --kernel 6.1-rt CASE…   any other kernel that djstap finds by this name: scripts/kernels 6.1-rt fetches it
     run.py --without-symbols --kernel 7.3 CASE…   the kernel that scripts/test fetches without debug symbols, to newest-kernel
                             beside $DJSTAP_KERNELS
-    run.py --list CASE…     prints a case's kernels, which of `preemptible`, `parallel` and `seeds` it has, and nightly-on-KERNEL
+    run.py --list CASE…     prints a case's kernels, which of `nightly`, `preemptible`, `parallel` and `seeds` it has, and nightly-on-KERNEL
 
 The outcomes of guests and djstap's own status are read from its report ($DJSTAP_REPORT), whatever the case's shell
 does with them. A guest that is lost, or whose kernel complains, is a failure. Only if the emulator is to blame the
@@ -76,8 +77,8 @@ KERNELS = ["6.1", "6.12"]
 DEBUG_KERNELS = ["sanitized", "races"]
 FIELDS = {"not-on-sanitized", "not-on-races", "not-on-rt", "not-on-newer", "not-in-forms",
           "title", "description", "keywords", "script", "file", "prepare", "options", "command", "run", "status",
-          "output", "errors", "kernels", "kernel-arguments", "failing", "ends", "nightly-on", "preemptible", "parallel", "seeds"}
-OTHER_RUNS = ("preemptible", "parallel", "seeds")
+          "output", "errors", "kernels", "kernel-arguments", "failing", "ends", "nightly", "nightly-on", "preemptible", "parallel", "seeds"}
+OTHER_RUNS = ("nightly", "preemptible", "parallel", "seeds")
 TIMEOUT = 300 if not os.environ.get("DJSTAP_LONG") else 3000
 PARALLEL = "-smp 4 -accel tcg,thread=multi"
 DEBUG_ARGUMENTS = {"sanitized": "", "races": "kcsan.early_enable=1"}
