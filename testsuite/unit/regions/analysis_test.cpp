@@ -84,6 +84,7 @@ TEST(Analysis, CountsAsTheTalkDoes) {
     EXPECT_DOUBLE_EQ(totals.percent(totals.safe), 80);
     EXPECT_DOUBLE_EQ(totals.overall_gain_percent(), 40);
     EXPECT_DOUBLE_EQ(totals.average_gain_percent, 100 * (2.0 / 3 + 2.0 / 7) / 2);
+    EXPECT_DOUBLE_EQ(regions::Totals().percent(0), 0); // of a file without code
 }
 
 TEST(Analysis, FindsFunctionsOfAStrippedProgram) {
