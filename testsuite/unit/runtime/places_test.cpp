@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The numbers that images get at the addresses where processes have them.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <sys/types.h>
+#include <utility>
+
+struct rcu_head {
+    void* unused;
+};
+extern "C" {
+#include "include/symbols.h"
+#include "ustack/ustack.h"
+}
+
+namespace {
+
+constexpr u32 numbers = 1U << DJS_WORD_PLACE_BITS;
+
+class Places : public testing::Test {
+  protected:
+    void SetUp() override { ASSERT_EQ(djs_user_places_init(), 0); }
+    void TearDown() override { djs_user_places_exit(); }
+};
+
+TEST_F(Places, AreFoundByTheirNumbersWhenFewAreLeft) {
+    std::map<u32, std::pair<u32, u64>> known;
+    u32 refused = 0; // all that were tried belong to others
+    for (u32 image = 0; refused < 2000; image = (image + 7) % 16384) {
+        const u64 bias = 0x550000000000 + u64{image} * 0x3000 + (known.size() + refused) * 0x1000;
+        const u32 place = djs_user_place(image, bias);
+        ASSERT_LT(place, numbers);
+        if (place == 0) {
+            refused++;
+            continue;
+        }
+        const auto [at, is_new] = known.emplace(place, std::pair(image, bias));
+        ASSERT_TRUE(is_new || at->second == std::pair(image, bias)) << place;
+        ASSERT_EQ(djs_user_place(image, bias), place);
+    }
+    EXPECT_GT(known.size(), numbers * 3 / 4);
+    for (const auto& [number, wanted] : known) {
+        u32 image = 0;
+        u64 bias = 0;
+        ASSERT_TRUE(djs_user_place_find(number, &image, &bias));
+        ASSERT_EQ(std::pair(image, bias), wanted);
+    }
+    // A search that begins at the last numbers goes on with the first ones.
+    EXPECT_TRUE(known.contains(numbers - 1));
+    EXPECT_TRUE(known.contains(1));
+}
+
+TEST_F(Places, NothingHasNumberZeroOrOneThatIsTooLarge) {
+    u32 image = 0;
+    u64 bias = 0;
+    EXPECT_FALSE(djs_user_place_find(0, &image, &bias));
+    EXPECT_FALSE(djs_user_place_find(numbers, &image, &bias));
+    EXPECT_FALSE(djs_user_place_find(5, &image, &bias)); // nobody has it
+    djs_user_places_exit();
+    EXPECT_FALSE(djs_user_place_find(5, &image, &bias));
+    ASSERT_EQ(djs_user_places_init(), 0);
+}
+
+TEST_F(Places, TellTheFileAndTheAddressInIt) {
+    char text[DJS_SYMBOL_MAX];
+    const u32 place = djs_user_place(3, 0x7f0000001000);
+    ASSERT_NE(place, 0U);
+    djs_user_word_text(text, djs_word(0x7f0000001234, place, false));
+    EXPECT_STREQ(text, "0x7f0000001234 [/bin/program+0x234]");
+    EXPECT_EQ(djs_user_word_text(text, djs_word(0x1234, 0, false)), 6U);
+    EXPECT_STREQ(text, "0x1234");
+}
+
+} // namespace
