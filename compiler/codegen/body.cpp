@@ -170,7 +170,8 @@ Value Body::call_overload(const program::Function& function, const std::vector<V
     return out ? out : result;
 }
 
-void Body::emit_entry_values(const std::vector<program::ExpressionPtr>& values) {
+void Body::emit_entry_values(const program::Probe& probe) {
+    const auto& values = probe.entry_values;
     exit_ = block("end");
     error_ = next_ = exit_;
     forget_match();
@@ -193,6 +194,16 @@ void Body::emit_entry_values(const std::vector<program::ExpressionPtr>& values) 
     }
     jump(exit_);
     begin(exit_);
+    if (!probe.suppresses_errors || !ctx_)
+        return;
+    // The values are missing, but nothing is reported.
+    Value error =
+        builder_.CreateLoad(script_.types.pointer, field(offsetof(djs_ctx, error), "error"));
+    Value aborted = load_field(offsetof(djs_ctx, aborted), script_.types.i32, "aborted");
+    builder_.CreateStore(
+        builder_.CreateOr(aborted,
+                          builder_.CreateZExt(builder_.CreateIsNotNull(error), script_.types.i32)),
+        field(offsetof(djs_ctx, aborted), "aborted"));
 }
 
 uint32_t entry_words(const std::vector<program::ExpressionPtr>& values, size_t slot,

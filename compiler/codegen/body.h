@@ -78,7 +78,7 @@ class Body {
     // after an error.
     void emit_condition(const program::Expression& expression);
     // Evaluates the entry values of a return probe and saves them.
-    void emit_entry_values(const std::vector<program::ExpressionPtr>& values);
+    void emit_entry_values(const program::Probe& probe);
 
     // Without a context, an error ends the body. With locks, it is kept here until they are
     // released; else it is reported at once.

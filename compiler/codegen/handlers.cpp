@@ -86,7 +86,7 @@ llvm::Function* compile_body(ScriptModule& script, uint32_t index, const std::st
     const bool is_session = variant.kind == HandlerKind::Begin ||
                             variant.kind == HandlerKind::End || variant.kind == HandlerKind::Error;
     if (entry_values) {
-        body.emit_entry_values(variant.probe->entry_values);
+        body.emit_entry_values(*variant.probe);
     } else {
         if (!is_session) // sites are armed after begin, and disarmed before end
             body.compare_conditions(*variant.probe);

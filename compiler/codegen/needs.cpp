@@ -276,7 +276,8 @@ Needs needs_of_entry_values(const ScriptModule& script, const Variant& variant) 
         if (uses_locked_global(script, *expression))
             return Needs::Context;
     }
-    return needs;
+    // Without a context, errors are reported where they occur.
+    return needs != Needs::Nothing && variant.probe->suppresses_errors ? Needs::Context : needs;
 }
 
 namespace {

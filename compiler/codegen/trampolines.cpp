@@ -172,7 +172,7 @@ void TrampolineCompiler::save_entry_values(uint32_t number) {
     if (!saved.checked) {
         Body body(script_, function_, builder_, nullptr, nullptr, variant.probe->locals,
                   hit_of(number));
-        body.emit_entry_values(values);
+        body.emit_entry_values(*variant.probe);
         return;
     }
     builder_.CreateStore(script_.number(0), valid_word(number));
@@ -183,7 +183,7 @@ void TrampolineCompiler::save_entry_values(uint32_t number) {
         Body body(script_, function_, builder_, nullptr, nullptr, variant.probe->locals,
                   hit_of(number));
         run.prepare(body);
-        body.emit_entry_values(values);
+        body.emit_entry_values(*variant.probe);
         builder_.CreateStore(script_.number(1), valid_word(number));
         run.leave();
         builder_.CreateBr(done);
@@ -191,7 +191,7 @@ void TrampolineCompiler::save_entry_values(uint32_t number) {
         return;
     }
     with_context(number, [&](Body& body, llvm::Value* ctx) {
-        body.emit_entry_values(values);
+        body.emit_entry_values(*variant.probe);
         llvm::Value* error =
             builder_.CreateLoad(script_.types.pointer, field(ctx, offsetof(djs_ctx, error)));
         builder_.CreateStore(builder_.CreateZExt(builder_.CreateIsNull(error), script_.types.i64),

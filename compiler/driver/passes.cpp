@@ -48,20 +48,6 @@ void append(ast::File& to, ast::File& from) {
     append(to.embedded, from.embedded);
 }
 
-// --suppress-handler-errors: an error ends only its handler: try { … } catch { next }.
-void suppress_errors(ast::File& script) {
-    for (ast::Probe& probe : script.probes) {
-        SourceRange range = probe.range;
-        auto handler = std::make_unique<ast::Block>(range);
-        handler->statements.push_back(std::make_unique<ast::Next>(range));
-        auto attempt = std::make_unique<ast::TryCatch>(range);
-        attempt->body = std::move(probe.body);
-        attempt->handler = std::move(handler);
-        probe.body = std::make_unique<ast::Block>(range);
-        probe.body->statements.push_back(std::move(attempt));
-    }
-}
-
 // --exclude-self: the code that precedes the handlers. A guest's first process is djstap's agent.
 std::optional<ast::File> parse_exclusion(Invocation& invocation) {
     const char* condition =
@@ -239,10 +225,8 @@ std::optional<ParsedScript> parse(Invocation& invocation, Nothing) {
     if (invocation.diagnostics.has_errors())
         return std::nullopt;
     warn_of_arguments(invocation, *ids);
-    if (invocation.options.suppress_handler_errors) {
-        suppress_errors(*script);
+    if (invocation.options.suppress_handler_errors)
         limits->MAXSKIPPED = INT32_MAX; // errors and skipped hits may accumulate
-    }
     const bool nothing = script->probes.empty() && script->aliases.empty() &&
                          script->functions.empty() && script->globals.empty() &&
                          script->embedded.empty();
@@ -305,6 +289,7 @@ std::optional<AnalyzedScript> analyze(Invocation& invocation, ParsedScript parse
         std::ranges::any_of(invocation.options.output_requests,
                             [](const OutputRequest& each) { return !each.kind->has.shows_whole; });
     options.side = invocation.options.side;
+    options.suppress_errors = invocation.options.suppress_handler_errors;
     // SystemTap 1.8 moved the arguments of C functions behind macros.
     options.unmangled = strverscmp(invocation.options.language_version.c_str(), "1.8") < 0;
     options.global_values = invocation.options.global_values;

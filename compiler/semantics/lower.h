@@ -162,6 +162,7 @@ class Lowering {
     program::StatementPtr with_prologue(std::vector<program::StatementPtr> prologue,
                                         program::StatementPtr body);
     void finish_body(Body& body);
+    void suppress_errors(program::Probe& probe);
 
     // ---- shared helpers
     template <class T> std::unique_ptr<T> make(SourceRange range) {

@@ -88,8 +88,22 @@ std::unique_ptr<program::Probe> Lowering::probe(const ProbeGroup& group, SourceR
         to->body.reset(static_cast<program::Block*>(whole->statements.front().release()));
     else
         to->body = std::move(whole);
+    if (options_.suppress_errors)
+        suppress_errors(*to);
     finish_body(body);
     return to;
+}
+
+// try { … } catch { next }
+void Lowering::suppress_errors(program::Probe& probe) {
+    probe.suppresses_errors = true;
+    auto attempt = make<program::TryCatch>(probe.range);
+    attempt->body = std::move(probe.body);
+    auto handler = make<program::Block>(probe.range);
+    handler->statements.push_back(make<program::Next>(probe.range));
+    attempt->handler = std::move(handler);
+    probe.body = make<program::Block>(probe.range);
+    probe.body->statements.push_back(std::move(attempt));
 }
 
 void Lowering::finish_body(Body& body) {

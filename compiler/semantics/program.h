@@ -176,6 +176,7 @@ struct Probe {
     std::vector<const Probe*> arms_others;
     // For a return probe, evaluated at function entry; EntryValue refers to them by index.
     std::vector<ExpressionPtr> entry_values;
+    bool suppresses_errors = false; // --suppress-handler-errors: also of those
     Effects effects;
     bool synthetic = false; // the compiler added it: it prints globals, or times of probes
     // How many statements a synthetic probe may execute, in place of MAXACTION; 0: that.

@@ -23,12 +23,13 @@ struct SemanticsOptions {
     PointShapes points = {};   // the existing probe points
     // Runs before the handlers of points that report what a task does; may be null.
     const ast::Block* prologue = nullptr;
-    bool times_probes = false;  // -t: an end probe prints how long handlers took
-    int64_t shown_every_ms = 0; // a timer probe prints all globals; 0: none does
-    bool shown_probes = false;  // it also prints hits and times of the probes: --monitor
-    bool shown_whole = false;   // it prints all elements, and histograms: --output=snapshots
-    bool no_system = false;     // --no-system: scripts run no commands
-    bool prints_unread = true;  // globals that are never read, when the session ends
+    bool suppress_errors = false; // --suppress-handler-errors: an error ends only its handler
+    bool times_probes = false;    // -t: an end probe prints how long handlers took
+    int64_t shown_every_ms = 0;   // a timer probe prints all globals; 0: none does
+    bool shown_probes = false;    // it also prints hits and times of the probes: --monitor
+    bool shown_whole = false;     // it prints all elements, and histograms: --output=snapshots
+    bool no_system = false;       // --no-system: scripts run no commands
+    bool prints_unread = true;    // globals that are never read, when the session ends
     // --hosts: which probes are kept (placement.cpp).
     enum class Side : uint8_t { Everything, Hosts, Controller } side = Side::Everything;
     bool unmangled = false; // --compatible below 1.8: all C functions may use THIS->x
