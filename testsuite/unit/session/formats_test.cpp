@@ -211,6 +211,18 @@ TEST_F(Formats, JsonShowsCpuAndTimeOnRequest) {
     EXPECT_EQ(read("json", "j", "len(r)"), "3\n");
 }
 
+TEST_F(Formats, JsonQuotesWhatItsStringsContain) {
+    open({"json:j"});
+    const std::vector<std::string> texts = {"\"",       "\\",     "a\"", "\"b", "c\\d\"e", "\n",
+                                            "\t\"\x1b", "\"\xff", "ä\"", "",    " ~"};
+    for (const std::string& each : texts)
+        record(DJS_RECORD_TEXT, 1200, text(each), 2);
+    close();
+    EXPECT_EQ(read("json", "j", "[e[\"data\"] for e in r]"),
+              "['\"', '\\\\', 'a\"', '\"b', 'c\\\\d\"e', '\\n', '\\t\"\\x1b', '\"\uFFFD', 'ä\"', "
+              "'', ' ~']\n");
+}
+
 TEST(ArgumentNames, ComeFromTheFormat) {
     const auto names = [](const char* text, const char* types) {
         std::string all;

@@ -300,5 +300,21 @@ TEST(SnapshotFrames, DamageIsAnError) {
     EXPECT_FALSE(read_frames("/nonexistent"));
 }
 
+// The length of a frame is a number of at most ten bytes, each but the last with its highest bit.
+TEST(SnapshotFrames, ALengthThatDoesNotEndIsDamage) {
+    const auto is_damaged = [](const std::string& bytes) {
+        SnapshotReader reader;
+        reader.add(bytes);
+        const auto frame = reader.next();
+        EXPECT_FALSE(frame && *frame);
+        return !frame;
+    };
+    for (size_t count : {0, 1, 8, 9})
+        EXPECT_FALSE(is_damaged(std::string(count, '\xff'))) << count; // more may follow
+    for (size_t count : {10, 11, 20})
+        EXPECT_TRUE(is_damaged(std::string(count, '\xff'))) << count;
+    EXPECT_TRUE(is_damaged(std::string(9, '\xff') + '\1')); // it ends, and is too long
+}
+
 } // namespace
 } // namespace djstap
