@@ -69,6 +69,10 @@ class Timers : public Userspace {
             djs_handler handler{};
             handler.kind = DJS_HANDLER_TIMER;
             handler.arguments[DJS_TIMER_PERIOD_NS] = period;
+            handler.by_regs = [](void*, pt_regs*) {
+                runs++;
+                return 0;
+            };
             djs_site site{};
             site.mechanism = DJS_MECHANISM_TIMER;
             site.handler = static_cast<u32>(handlers_.size());
@@ -86,6 +90,8 @@ class Timers : public Userspace {
         clock_gettime(CLOCK_MONOTONIC, &time);
         return static_cast<u64>(time.tv_sec) * second_ns + static_cast<u64>(time.tv_nsec);
     }
+
+    static inline unsigned runs; // of handlers
 
   private:
     std::vector<djs_handler> handlers_;
@@ -196,4 +202,23 @@ TEST_F(Userspace, StringsFillTheirRoom) {
             ASSERT_EQ(out, std::string(size - 1, 'x') + '\0' + '#') << before;
         }
     munmap(pages, 2 * page);
+}
+
+TEST_F(Timers, RunWhenTheyAreDueAndSkipWhatTheyMissed) {
+    start({100 * second_ns, 1000 * second_ns});
+    const u64 first = djs_user_next_timer();
+    const auto runs_at = [](u64 time) {
+        runs = 0;
+        djs_user_run_due(time);
+        return runs;
+    };
+    EXPECT_EQ(runs_at(first - 1), 0u);
+    EXPECT_EQ(runs_at(first), 1u);
+    EXPECT_EQ(djs_user_next_timer(), first + 100 * second_ns);
+    // The period that ends now is missed, too.
+    EXPECT_EQ(runs_at(first + 200 * second_ns), 1u);
+    EXPECT_EQ(djs_user_next_timer(), first + 300 * second_ns);
+    EXPECT_EQ(runs_at(first + 250 * second_ns), 0u);
+    EXPECT_EQ(runs_at(first + 1050 * second_ns), 2u);
+    EXPECT_EQ(djs_user_next_timer(), first + 1100 * second_ns);
 }
