@@ -390,7 +390,7 @@ class Run:
         spent, ran = 0, 0
         for name in names:
             timeout = 5 * self.seconds[name] + 30
-            if spent + self.seconds[name] > 60 * self.options.minutes:
+            if ran and spent + self.seconds[name] > 60 * self.options.minutes:
                 break
             status, output, seconds = run(name, timeout)
             spent += seconds
