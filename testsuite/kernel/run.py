@@ -26,7 +26,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     not-on-newer: why       the same, on the kernels that are newer than those above
     kernel-arguments: …     added to the kernel's command line; kaslr: it runs at a random address, not where it was linked
     nightly-on: 6.1         the kernels where only scripts/test --nightly runs it, because it takes long
-    nightly: why            only scripts/test --nightly runs it
+    nightly: why            only scripts/test --nightly runs it, on all of its kernels
     failing: 1              `run` only: how many of its runs of djstap end with a nonzero status; absent: none
     ends: lost              what the case does to its guests on purpose: lost, complained, emulator-died
     preemptible: yes        scripts/test runs it with preempt=full, too; --nightly does so with all cases
