@@ -264,11 +264,10 @@ class Run:
             share = sum(1 / self.runs[block] for block in of_file if block in self.reached[name])
             return (share if of_file else 1) / max(self.seconds[name], 0.5)
 
-        def is_named_alike(name):
-            return bool(words_of(name) & words_of(os.path.splitext(os.path.basename(mutant.path))[0]))
+        subject = words_of(os.path.splitext(os.path.basename(mutant.path))[0])
 
         return sorted((name for name in names if re.search(self.options.tests, name)),
-                      key=lambda name: (name != own, not is_named_alike(name), -worth(name)))
+                      key=lambda name: (name != own, not words_of(name) & subject, -worth(name)))
 
     # Judging
 
