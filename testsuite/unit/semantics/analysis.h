@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sstream>
+#include <unistd.h>
 
 namespace djstap::test {
 
@@ -46,7 +48,11 @@ struct Analysis {
             folder.write("lib/extra.stp", library_text);
             folders.push_back(folder.path + "/lib");
         }
+        if (library_text.empty())
+            take_kept_index();
         library = Library::open(folders, sources, context, diagnostics);
+        if (library_text.empty())
+            keep_index();
         const uint32_t source = sources.add("input", script);
         auto file = parse_file(sources, source, context, library->macros(), diagnostics);
         if (file) {
@@ -78,6 +84,33 @@ struct Analysis {
     Diagnostics diagnostics;
     std::unique_ptr<Library> library;
     std::optional<program::Program> program;
+
+  private:
+    // To index the tapsets takes most of an analysis, half a second with sanitizers, and each test
+    // is a process with a cache of its own: the index is kept beside the build. The library finds
+    // out itself whether it is outdated.
+    static constexpr const char* kept_folder = DJSTAP_BINARY_DIR "/testsuite/tapset-index";
+    void take_kept_index() const {
+        std::error_code none;
+        std::filesystem::copy(kept_folder, folder.path + "/cache", none);
+    }
+    void keep_index() const {
+        std::error_code none;
+        std::filesystem::create_directories(kept_folder, none);
+        for (const auto& file : std::filesystem::directory_iterator(folder.path + "/cache", none)) {
+            const std::filesystem::path kept = kept_folder / file.path().filename();
+            if (text_of(file.path()) == text_of(kept))
+                continue;
+            const std::string made = kept.string() + "." + std::to_string(getpid());
+            std::filesystem::copy_file(file.path(), made, none);
+            std::filesystem::rename(made, kept, none);
+        }
+    }
+    static std::string text_of(const std::filesystem::path& path) {
+        std::ostringstream text;
+        text << std::ifstream(path, std::ios::binary).rdbuf();
+        return std::move(text).str();
+    }
 };
 
 } // namespace djstap::test
