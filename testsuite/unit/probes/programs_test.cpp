@@ -5,6 +5,7 @@
 #include "arch/arch.h"
 #include "image/program.h"
 
+#include <csignal>
 #include <elf.h>
 #include <filesystem>
 #include <sys/wait.h>
@@ -304,12 +305,30 @@ TEST_F(Programs, AProcessIsNamedByNumberOrByTheCommand) {
     const Planned planned("probe process.function(\"sum\") { println(1) }", program);
     ASSERT_TRUE(planned.plan) << planned.errors();
     EXPECT_EQ(planned.plan->images.at(planned.plan->sites.at(0).image).name, program);
-    const std::string self = std::to_string(getpid());
-    const Planned numbered("probe process(" + self + ").function(\"main\") { println(1) }");
+    std::ofstream(path("waits.c")) << "#include <unistd.h>\nint main(void) { return pause(); }\n";
+    shell("gcc -g waits.c -o waits");
+    const pid_t process = fork();
+    if (process == 0) {
+        execl(path("waits").c_str(), "waits", nullptr);
+        _exit(127);
+    }
+    const auto runs_it = [&] {
+        std::error_code none;
+        return std::filesystem::equivalent("/proc/" + std::to_string(process) + "/exe",
+                                           path("waits"), none);
+    };
+    while (!runs_it()) {
+        ASSERT_EQ(waitpid(process, nullptr, WNOHANG), 0);
+        usleep(1000);
+    }
+    const Planned numbered("probe process(" + std::to_string(process) +
+                           ").function(\"main\") { println(1) }");
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
     ASSERT_TRUE(numbered.plan) << numbered.errors();
     const auto* place = std::get_if<ProgramPlace>(&numbered.plan->variants.at(0).payload);
     ASSERT_TRUE(place);
-    EXPECT_EQ(place->process, static_cast<uint64_t>(getpid()));
+    EXPECT_EQ(place->process, static_cast<uint64_t>(process));
     EXPECT_NE(refusal("process.function(\"sum\")").find("-c COMMAND or -x PID"), std::string::npos);
 }
 
