@@ -83,14 +83,19 @@ whole_kernel() {
     done | sort -V | tail -n 1
 }
 
+# Configures one preset, if that has not been done.
+configure_preset() {
+    if [ ! -e "$ROOT/build/$1/build.ninja" ]; then
+        quietly "configuring" cmake -S "$ROOT" --preset "$1"
+    fi
+}
+
 # Builds one preset and reports it: all of it, or the targets that follow.
 build_preset() {
     preset=$1
     shift
     say "Building the $preset version (build/$preset)"
-    if [ ! -e "$ROOT/build/$preset/build.ninja" ]; then
-        quietly "configuring" cmake -S "$ROOT" --preset "$preset"
-    fi
+    configure_preset "$preset"
     # ninja shows its own progress; the last line stays.
     cmake --build "$ROOT/build/$preset" -j "$JOBS" ${1:+--target "$@"}
 }
