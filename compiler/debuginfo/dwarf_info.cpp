@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "debuginfo/dwarf_info.h"
 
+#include "arch/arch.h"
 #include "debuginfo/dwarf_tree.h"
 #include "debuginfo/pattern.h"
 #include "debuginfo/qualified.h"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
@@ -197,6 +199,24 @@ std::vector<FunctionInfo> DwarfInfo::functions(const FunctionPattern& pattern, b
     return found;
 }
 
+namespace {
+
+// Returns the two registers in which the calling convention passes a structure.
+std::vector<LocationPiece> pieces_of(const ParameterRecord& record) {
+    constexpr uint64_t word = sizeof(uint64_t);
+    const std::span<const PtReg> registers = arch::argument_registers();
+    const auto first = std::find(registers.begin(), registers.end(), PtReg(record.reg));
+    if (record.value <= word || registers.end() - first < 2)
+        return {};
+    Location low, high;
+    low.kind = high.kind = LocationKind::Register;
+    low.reg = first[0];
+    high.reg = first[1];
+    return {{low, 0, word}, {high, word, record.value - word}};
+}
+
+} // namespace
+
 std::vector<Variable> DwarfInfo::parameters(uint32_t first, uint32_t count) const {
     std::vector<Variable> variables;
     for (const ParameterRecord& record : index_.parameters(first, count)) {
@@ -209,6 +229,8 @@ std::vector<Variable> DwarfInfo::parameters(uint32_t first, uint32_t count) cons
         location.reg = PtReg(record.reg);
         if (location.kind == LocationKind::Constant || location.kind == LocationKind::Address)
             location.constant = record.value;
+        else if (location.kind == LocationKind::Pieces)
+            location.pieces = pieces_of(record);
         else
             location.offset = record.value;
         location.why = index_.text(record.why);
@@ -235,12 +257,11 @@ void DwarfInfo::add_details(FunctionInfo& function) const {
         return;
     function.return_type = record->return_type;
     function.parameters = parameters(record->first_parameter, record->parameter_count);
-    // The index has no room for what is computed.
     if (std::none_of(function.parameters.begin(), function.parameters.end(),
-                     [](const Variable& each) { return is_computed(each.location); }))
+                     [](const Variable& each) { return is_unindexed(each.location); }))
         return;
     for (Variable& parameter : function.parameters)
-        if (is_computed(parameter.location))
+        if (is_unindexed(parameter.location))
             parameter.location = nowhere("passed in several parts");
     for (Variable& variable : variables_at(function.entry))
         for (Variable& parameter : function.parameters)

@@ -269,9 +269,11 @@ void DwarfScanner::use_calling_convention(Dwarf_Die* die, FunctionRecord& functi
         ParameterRecord& record = result_.parameters[function.first_parameter + i];
         if (locations[i].kind == LocationKind::None)
             continue;
+        const std::vector<LocationPiece>& pieces = locations[i].pieces;
         record.kind = uint8_t(locations[i].kind);
-        record.reg = uint8_t(locations[i].reg);
-        record.value = locations[i].offset;
+        record.reg = uint8_t(pieces.empty() ? locations[i].reg : pieces.front().location.reg);
+        record.value = pieces.empty() ? uint64_t(locations[i].offset)
+                                      : pieces.back().offset + pieces.back().size;
         record.why = 0;
     }
 }

@@ -175,7 +175,7 @@ std::vector<Variable> DwarfInfo::variables_at(uint64_t address) const {
              parameters(function->first_parameter, function->parameter_count)) {
             for (Variable& variable : variables) {
                 if (variable.is_parameter && variable.name == parameter.name &&
-                    !is_computed(parameter.location))
+                    !is_unindexed(parameter.location))
                     variable.location = parameter.location;
             }
         }

@@ -8,7 +8,7 @@
 
 namespace djstap {
 
-inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 15, 11};
+inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 16, 11};
 
 enum class IndexSection : size_t {
     functions,   // FunctionRecord by name, then entry
@@ -43,7 +43,9 @@ struct FunctionRecord {
 };
 
 struct ParameterRecord {
-    uint64_t value; // LocationKind Constant and Address: the constant, else the offset
+    // LocationKind Constant and Address: the constant; Pieces: the size if the calling convention
+    // passes it in two registers, of which `reg` is the first, else 0; others: the offset.
+    uint64_t value;
     uint32_t name;
     uint32_t type;
     uint32_t why;

@@ -43,6 +43,12 @@ inline bool is_computed(const Location& location) {
            location.kind == LocationKind::ComputedMemory || location.kind == LocationKind::Pieces;
 }
 
+// Returns whether the index lacks a location: it has no room for what is computed, except for the
+// two registers in which the calling convention passes a structure.
+inline bool is_unindexed(const Location& location) {
+    return is_computed(location) && location.pieces.empty();
+}
+
 // Returns an attribute's number. gcc writes negative ones only as sdata: the fixed-size forms are
 // unsigned.
 std::optional<int64_t> constant_of(Dwarf_Attribute* attribute);

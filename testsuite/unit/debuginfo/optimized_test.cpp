@@ -77,6 +77,25 @@ TEST(MadeParameters, AreTheArgumentsThoughTheFirstStatementAssignsToThem) {
     }
 }
 
+// Where DWARF says that the prologue puts them they are not yet.
+TEST(MadeParameters, StructuresInTwoRegistersAreThereAtTheEntry) {
+    const std::vector<std::pair<std::string, std::string>> sources = {
+        {"a.c", "struct pair { long a; int b; };\n"
+                "struct odd { char all[13]; };\n"
+                "long pairs(struct pair x, int n, struct pair y) { return x.b + y.a + n; }\n"
+                "int odds(struct odd x, struct pair y) { return x.all[12] + y.b; }\n"}};
+    for (const char* option : {"-O0", "-O2"}) {
+        const MadeKernel made(sources, {option});
+        auto shown = [&](const char* name) {
+            return shown_parameters(find_functions(*made.info, name).at(0).parameters);
+        };
+        EXPECT_EQ(shown("pairs"), "x={8:rdi 8:rsi} n=rdx y={8:rcx 8:r8}") << option;
+        EXPECT_EQ(shown("odds"), "x={8:rdi 5:rsi} y={8:rdx 8:rcx}") << option;
+        EXPECT_EQ(shown_parameters(made.info->variables_at(made.address("pairs"))), shown("pairs"))
+            << option;
+    }
+}
+
 // The arguments of an optimizer's clone are known by DWARF only.
 TEST(MadeParameters, AreNotWhereTheyWillBeKeptBehindTheEntry) {
     const std::string source = "void use(long n) { __asm__ volatile(\"\" : : \"r\"(n)); }\n"
