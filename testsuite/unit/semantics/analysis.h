@@ -16,12 +16,23 @@
 
 namespace djstap::test {
 
-// A folder that is removed at the end; also the cache during its life.
+// The cache of all analyses of this process: the index of djstap's own tapsets is the same for all.
+inline const std::string& shared_cache() {
+    struct Cache {
+        std::string path = std::filesystem::temp_directory_path() / "djstap-cache-XXXXXX";
+        Cache() { path = mkdtemp(path.data()); }
+        ~Cache() { std::filesystem::remove_all(path); }
+    };
+    static const Cache cache;
+    return cache.path;
+}
+
+// A folder that is removed at the end.
 struct Folder {
     Folder() {
         std::string name = std::filesystem::temp_directory_path() / "djstap-semantics-XXXXXX";
         path = mkdtemp(name.data());
-        setenv("DJSTAP_CACHE", (path + "/cache").c_str(), 1);
+        setenv("DJSTAP_CACHE", shared_cache().c_str(), 1);
     }
     ~Folder() { std::filesystem::remove_all(path); }
     std::string write(const std::string& name, const std::string& text) const {
