@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // From a script's target values to how they are read.
 #include "planned.h"
+#include "steps.h"
 
 namespace djstap {
 namespace {
@@ -26,42 +27,6 @@ std::string format_of(const std::string& point, const std::string& value) {
         text += piece.conversion;
     }
     EXPECT_EQ(access.parts.size(), conversions);
-    return text;
-}
-
-// How a number is had: "rdi +8 load4s", and so on.
-std::string steps_of(const Access& access) {
-    std::string text;
-    switch (access.base) {
-    case Access::Base::Register:
-        text = "register " + std::to_string(static_cast<int>(access.reg));
-        break;
-    case Access::Base::ReturnValue:
-        text = "return";
-        break;
-    case Access::Base::Constant:
-        text = "constant " + std::to_string(access.constant);
-        break;
-    case Access::Base::ImageAddress:
-        text = "address";
-        break;
-    default:
-        text = "other";
-    }
-    for (const AccessStep& step : access.steps) {
-        const std::string sign = step.is_signed ? "s" : "u";
-        if (step.kind == AccessStep::Kind::Add)
-            text += " +" + std::to_string(step.amount);
-        else if (step.kind == AccessStep::Kind::AddIndex)
-            text += " +index*" + std::to_string(step.amount);
-        else if (step.kind == AccessStep::Kind::Load)
-            text += " load" + std::to_string(step.size) + sign;
-        else if (step.kind == AccessStep::Kind::Extend)
-            text += " extend" + std::to_string(step.size) + sign;
-        else
-            text += " bits" + std::to_string(step.bit_offset) + "+" +
-                    std::to_string(step.bit_size) + sign;
-    }
     return text;
 }
 
