@@ -373,7 +373,7 @@ llvm::Constant* ScriptModule::statistic_shape_value(const program::StatisticNeed
         buckets = DJS_LOG_BUCKETS;
     } else if (needs.histogram == Histogram::Linear) {
         kind = DJS_HISTOGRAM_LINEAR;
-        buckets = static_cast<uint32_t>((needs.high - needs.low) / needs.width + 3);
+        buckets = needs.linear_buckets();
     }
     uint32_t bytes = static_cast<uint32_t>(sizeof(djs_statistic)) + buckets * 8;
     return types.make(contract::djs_statistic_shape{.histogram = kind,

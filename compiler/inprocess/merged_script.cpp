@@ -38,8 +38,7 @@ djs_statistic_shape shape_of(const program::StatisticNeeds& needs) {
         shape.buckets = DJS_LOG_BUCKETS;
     } else if (needs.histogram == Histogram::Linear) {
         shape.histogram = DJS_HISTOGRAM_LINEAR;
-        // with those below and above
-        shape.buckets = static_cast<uint32_t>((needs.high - needs.low) / needs.width + 3);
+        shape.buckets = needs.linear_buckets();
     }
     return shape;
 }

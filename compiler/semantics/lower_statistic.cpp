@@ -173,9 +173,8 @@ Value Lowering::bucket_membership(const ast::Membership& node) {
         return broken(node.range);
     discarded_.push_back(std::move(place.node));
     const program::StatisticNeeds& needs = *global->histogram;
-    const int64_t buckets = needs.histogram == Histogram::Log
-                                ? log_buckets
-                                : (needs.high - needs.low) / needs.width + 3;
+    const int64_t buckets =
+        needs.histogram == Histogram::Log ? log_buckets : int64_t{needs.linear_buckets()};
     // 0 <= n < buckets in one comparison: unsigned, by inverting the sign bit of both sides.
     auto number = [&](int64_t value) {
         auto made = make<program::Number>(node.range);

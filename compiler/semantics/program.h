@@ -66,6 +66,12 @@ struct StatisticNeeds {
     enum class Histogram : uint8_t { None, Log, Linear } histogram = Histogram::None;
     int64_t low = 0, high = 0, width = 1; // Linear: buckets low…high in steps of width
     bool deleted = false;                 // something clears the statistic
+    // Linear: how many there are, with those for values below and above. Bounds may be further
+    // apart than a signed number tells.
+    uint32_t linear_buckets() const {
+        const uint64_t span = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+        return static_cast<uint32_t>(span / static_cast<uint64_t>(width) + 3);
+    }
 };
 
 // The storage of a global (semantics/storage.cpp chooses it from every use in the program).

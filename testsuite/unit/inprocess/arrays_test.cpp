@@ -201,5 +201,21 @@ TEST(Statistics, BucketsOfHistograms) {
               "0000000:1 1:2 2:1 3:1 4:2 5:2 54321001012345 2101\n");
 }
 
+// The bounds are further apart than the largest number.
+TEST(Arrays, HistogramsMaySpanAllNumbers) {
+    EXPECT_EQ(printed_by(R"(
+        @define all %( @hist_linear(s, -9000000000000000000, 9000000000000000000, 9000000000000000000) %)
+        @define many %( @hist_linear(t, -9000000000000000000, 4000000000000000000, 4000000000000000) %)
+        global s, t
+        probe begin {
+            s <<< -9200000000000000000; s <<< -9000000000000000000; s <<< -1; s <<< 0; s <<< 9100000000000000000
+            foreach (h = b in @all) print(b, ":", h, " ")
+            t <<< -9000000000000000001; t <<< 3999999999999999999; t <<< 4004000000000000000
+            foreach (h = b in @many) if (h) print(b, ":", h, " ")
+            println(4 in @all, 5 in @all, 3252 in @many, 3253 in @many)
+        })"),
+              "0:1 1:2 2:1 3:1 4:0 0:1 3250:1 3252:1 1010\n");
+}
+
 } // namespace
 } // namespace djstap
