@@ -76,6 +76,14 @@ TEST(Bodies, ValuesOfTheEntryAreResolvedToo) {
     EXPECT_NE(said("kernel.function(\"with_site\").return", {},
                    "println(@defined(@entry($a)) ? @entry($c) : @entry($a))"),
               "nothing");
+    // What a cast is applied to is kept from the entry, too.
+    EXPECT_EQ(said("kernel.function(\"with_site\").return", {},
+                   "println(@defined(@cast($c, \"struct thing\")->number) ? @cast($c, \"struct "
+                   "thing\")->number : 1)"),
+              "nothing");
+    EXPECT_EQ(said("kernel.function(\"with_site\").return", {},
+                   "println(@defined(@cast($a, \"struct thing\")->number) ? 1 : $c)"),
+              "nothing");
 }
 
 // With --skip-badvars they are 0.
@@ -135,6 +143,9 @@ TEST(PointsOfAProbe, ASufficientOneMakesOthersSuperfluous) {
               (Names{"kernel.trace(\"made:first\")", "kernel.trace(\"other:second\")"}));
     EXPECT_EQ(
         names_of("kernel.trace(\"first\"), kernel.trace(\"second\")!, kernel.trace(\"alone\")"),
+        (Names{"kernel.trace(\"made:first\")", "kernel.trace(\"other:second\")"}));
+    EXPECT_EQ(
+        names_of("kernel.trace(\"none\")!, kernel.trace(\"first\"), kernel.trace(\"second\")"),
         (Names{"kernel.trace(\"made:first\")", "kernel.trace(\"other:second\")"}));
     const std::string library = "probe lib.old = kernel.trace(\"none\")!, kernel.trace(\"first\")! "
                                 "{} probe lib.new = lib.old!, kernel.trace(\"second\") {}";

@@ -2,6 +2,7 @@
 // By what a place of a kernel is probed, where exactly, and why.
 #include "unit/probes/whole_kernel.h"
 
+#include "include/mechanisms.h"
 #include "probes/mechanisms.h"
 
 namespace djstap::whole {
@@ -171,6 +172,22 @@ TEST(ChosenMechanisms, ReturnsOfSeveralKinds) {
     EXPECT_EQ(how("", "println(@entry(execname()))"), "a string is saved at the entry");
     EXPECT_EQ(how("", "println(register(\"rbx\"))"),
               "its handler uses registers that a return djprobe does not preserve");
+}
+
+TEST(ChosenMechanisms, OfHandlersAreThoseOfTheirSites) {
+    const Planned planned(
+        "probe kernel.function(\"{with_site,without_site}\").call { println(1) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    ASSERT_EQ(planned.plan->variants.size(), 1U);
+    const Variant& variant = planned.plan->variants[0];
+    EXPECT_TRUE(variant.has(Mechanism::Djprobe));
+    EXPECT_TRUE(variant.has(Mechanism::Kprobe));
+    EXPECT_FALSE(variant.has(Mechanism::Ftrace));
+    EXPECT_TRUE(variant.has_any(DJS_IS_DIRECT));
+    EXPECT_TRUE(variant.has_any(DJS_IS_KPROBE));
+    EXPECT_FALSE(variant.has_any(DJS_IN_PROGRAM));
+    EXPECT_FALSE(variant.has_only(DJS_IS_DIRECT));
+    EXPECT_TRUE(variant.has_only(DJS_IS_DIRECT | DJS_IS_KPROBE));
 }
 
 TEST(ChosenMechanisms, HandlersThatUseAllRegisters) {

@@ -92,6 +92,12 @@ TEST(Parts, Variables) {
     EXPECT_EQ(part("$per_cpu_number"), "per CPU load4s");
     EXPECT_EQ(part("@var(\"per_cpu_number\")"), "per CPU load4s");
     EXPECT_EQ(part("@var(\"in_module\", \"extra\")"), "address load4s");
+    // Where they are is known when the module is loaded, or never.
+    for (const char* name : {"of_each_cpu", "of_beginning"})
+        EXPECT_EQ(part("@var(\"" + std::string(name) + "\", \"extra\")"),
+                  "'" + std::string(name) +
+                      "' is not available in module 'extra': its address is "
+                      "not known when the module is loaded");
     EXPECT_EQ(part("@var(\"nowhere\")"), "the kernel has no variable 'nowhere'");
     EXPECT_EQ(part("@var(\"shared\", \"extra\")"), "address load4s"); // of the kernel
     EXPECT_TRUE(part("@var(\"nowhere\", \"extra\")").ends_with("has no variable 'nowhere'"));
@@ -99,6 +105,17 @@ TEST(Parts, Variables) {
     EXPECT_EQ(part("$shared[1]"),
               "an index is applied to 'int', which is neither an array nor a pointer");
     EXPECT_EQ(part("$a->x"), "'->x' is applied to 'long int', which has no members");
+}
+
+TEST(Parts, OfArraysOfOneAndOfNoneAsText) {
+    const Planned planned("probe kernel.function(\"takes_ends\") { println($e$) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    const TargetAccess& access = planned.plan->variants.at(0).accesses.begin()->second;
+    std::string text;
+    for (const program::FormatPiece& piece : access.format)
+        text += piece.literal + (piece.conversion ? std::string("%") + piece.conversion : "") +
+                (piece.precision >= 0 ? "/" + std::to_string(piece.precision) : "");
+    EXPECT_EQ(text, "{.one=\"%s/1\", .after=%d, .rest=[...]}");
 }
 
 TEST(Parts, TypesThatAreNamed) {

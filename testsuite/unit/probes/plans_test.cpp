@@ -118,6 +118,22 @@ TEST(FunctionPlans, AnAddressInAnInlineInstanceNamesThatFunction) {
     EXPECT_EQ(around.site().function, "uses_inlined");
 }
 
+TEST(FunctionPlans, InlineInstancesHaveThePlaceOfTheirFunction) {
+    const Planned planned("probe kernel.function(\"inlined\") { println($a) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    const std::string before = planned_source.substr(0, planned_source.find(" inlined(int a)"));
+    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    EXPECT_EQ(planned.site().point,
+              "kernel.function(\"inlined@fs/made.c:" + std::to_string(line) + "\").inline");
+    EXPECT_EQ(planned.site().reason, "inlined into uses_inlined");
+    EXPECT_EQ(planned.site().entry, entry_of("uses_inlined"));
+    ASSERT_TRUE(planned.site().info);
+    EXPECT_EQ(planned.site().info->name, "inlined");
+    EXPECT_EQ(planned.site().info->symbol, "uses_inlined");
+    EXPECT_EQ(planned.site().info->file, "fs/made.c");
+    EXPECT_EQ(planned.site().info->line, static_cast<uint32_t>(line));
+}
+
 TEST(StatementPlans, AnAddressIsThatOfAStatement) {
     const Planned second("probe kernel.statement(\"labelled@fs/made.c+3\") { println($a) }");
     ASSERT_TRUE(second.plan) << second.errors();
@@ -144,7 +160,14 @@ TEST(LabelPlans, ALabelIsTheStatementBehindIt) {
     ASSERT_EQ(planned.plan->sites.size(), 1u);
     EXPECT_EQ(planned.site().address, third.site().address);
     EXPECT_EQ(planned.site().function, "labelled");
-    EXPECT_TRUE(planned.site().point.ends_with(".label(\"three\")")) << planned.site().point;
+    EXPECT_EQ(planned.site().point,
+              "kernel.function(\"labelled@fs/made.c:" +
+                  std::to_string(std::count(planned_source.begin(),
+                                            planned_source.begin() +
+                                                static_cast<long>(planned_source.find("three:")),
+                                            '\n') +
+                                 1) +
+                  "\").label(\"three\")");
     EXPECT_EQ(places_of("kernel.function(\"l*\").label(\"*\")").size(), 2u);
 }
 
@@ -264,6 +287,8 @@ TEST(ProcfsPlans, HaveTheirModeAndSize) {
     EXPECT_EQ(sized.bytes, 101u);
     EXPECT_TRUE(payload_of<ProcfsFile>("procfs(\"a\").umask(0).write").writes);
     EXPECT_EQ(Planned("probe procfs.read { println(1) }").site().function, "command");
+    EXPECT_EQ(Planned("probe procfs(\"a\").umask(7).read { println(1) }").site().point,
+              "procfs(\"a\").umask(7).read");
     EXPECT_EQ(Planned("probe procfs(\"x.y\").read { println(1) }").site().function, "x.y");
 }
 

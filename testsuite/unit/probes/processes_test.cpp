@@ -109,6 +109,9 @@ TEST_F(Programs, LivesAndSystemCallsAreThoseOfProcesses) {
                           .find("there is no process"),
                       std::string::npos);
     }
+    for (const char* number : {"1", "2147483647"})
+        EXPECT_EQ(refusal(std::string("process(") + number + ").begin"), "fine");
+    EXPECT_NE(refusal("process(2147483648).end").find("there is no process"), std::string::npos);
     const Planned numbered("probe process(4711).thread.end { println(1) }", program);
     ASSERT_TRUE(numbered.plan) << numbered.errors();
     const auto* moment = std::get_if<ProcessMoment>(&numbered.plan->variants.at(0).payload);

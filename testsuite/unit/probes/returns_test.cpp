@@ -43,7 +43,8 @@ TEST_F(Returns, ArgumentsFillSixRegisters) {
                              "in_memory", "in_registers"})
         EXPECT_EQ(judged(name), all) << name;
     // Those of 24 bytes are on the stack; the address of a result is an argument.
-    for (const char* name : {"seven", "pairs_and_one", "in_stack", "one_too_many", "of_float"})
+    for (const char* name :
+         {"seven", "pairs_and_one", "in_stack", "one_too_many", "in_union", "of_float"})
         EXPECT_EQ(judged(name), not_all) << name;
     EXPECT_EQ(judged("as_float"), "its result is not in a general-purpose register");
     EXPECT_EQ(judged("varies"), "it has variable arguments");

@@ -120,6 +120,10 @@ TEST(Functions, OfModulesThatAreNotThere) {
               "modules");
     EXPECT_EQ(places_of("module(\"x*\").function(\"f\")?"), "");
     EXPECT_EQ(places_of("module(\"extr\").function(\"f\")?"), "");
+    EXPECT_EQ(said("module(\"extr\").function(5)"),
+              "kernel 6.1.0-whole has no module 'extr'; did you mean 'extra'?");
+    EXPECT_EQ(said("module(\"extr\").statement(5)"),
+              "kernel 6.1.0-whole has no module 'extr'; did you mean 'extra'?");
     EXPECT_EQ(said(function("extra_send")),
               "no function of kernel 6.1.0-whole matches \"extra_send\"; it belongs to a module: "
               "module(\"extra\").function(\"extra_send\")");
@@ -207,6 +211,24 @@ TEST(Functions, KprobesOfPatternsAreLimited) {
     // One that is named is no pattern.
     EXPECT_EQ(places_of(function("without_site"), options),
               function(declared("without_site")) + " kprobe\n");
+}
+
+// The compiler inlined it everywhere; these return what it returns.
+TEST(Functions, ReturnsOfAnInlinedFunctionAreThoseOfItsWrappers) {
+    const std::string point = function("do_fsync", ".return");
+    const Planned planned("probe " + point + " { println($return) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    std::vector<uint64_t> entries;
+    for (const Site& site : planned.plan->sites)
+        entries.push_back(site.entry);
+    EXPECT_EQ(entries,
+              (std::vector<uint64_t>{address("__x64_sys_fdatasync"), address("__x64_sys_fsync")}));
+    EXPECT_EQ(said(planned.analysis.diagnostics),
+              "the compiler inlined 'do_fsync' everywhere: probing the returns of the functions "
+              "that return its result: __x64_sys_fdatasync, __x64_sys_fsync");
+    // A pattern does not mean them.
+    EXPECT_NE(said(function("do_fsyn[c]", ".return")).find("no function"), std::string::npos)
+        << said(function("do_fsyn[c]", ".return"));
 }
 
 TEST(Functions, SystemCallsAreNamedByTheirWrappers) {

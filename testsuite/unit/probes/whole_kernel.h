@@ -83,6 +83,13 @@ struct small returns_small(void) { struct small x = {0}; return x; }
 float returns_float(void) { return 1; }
 struct reals *returns_reals(void) { return 0; }
 struct thing table[2][3];
+struct ends { char one[1]; long after; char rest[]; };
+union wide { long words[3]; };
+int takes_ends(struct ends *e, union wide *w) { return 0; }
+union wide in_union(long a, long b, long c, long d, long e, long f) { union wide x = {{0}}; return x; }
+static inline __attribute__((always_inline)) int do_fsync(int fd, int data) { return fd + data; }
+long __x64_sys_fsync(const struct pt_regs *regs) { return do_fsync((int)regs->di, 0); }
+long __x64_sys_fdatasync(const struct pt_regs *regs) { return do_fsync((int)regs->di, 1); }
 __attribute__((section(".init.text"))) int at_boot(int a) { return a; }
 )c";
 
@@ -92,7 +99,7 @@ inline const char* const kernel_tables = R"(
 __start_mcount_loc:
     .quad with_site, forbidden_with_site, native_write_cr4, exported, returns_pointer, varies, leaves
     .quad of_float, as_float, six, seven, three_pairs, pairs_and_one, in_stack, in_memory
-    .quad one_too_many, in_registers, __x64_sys_made, do_exit, hrtimer_nanosleep, kernel_clone, vfs_read
+    .quad one_too_many, in_registers, __x64_sys_made, do_exit, hrtimer_nanosleep, kernel_clone, vfs_read, in_union
 __stop_mcount_loc:
 __start_kprobe_blacklist:
     .quad forbidden, forbidden_with_site
@@ -112,6 +119,8 @@ static struct trace_event_class of_sent = {"extra"};
 struct trace_event_call event_extra_sent = {0, &of_sent, &__tracepoint_extra_sent};
 int __traceiter_extra_sent(void *__data, struct parcel *parcel) { return parcel->weight; }
 int in_module = 7;
+int of_each_cpu __attribute__((section(".data..percpu"))) = 1;
+int of_beginning __attribute__((section(".init.data"))) = 1;
 int extra_send(struct parcel *parcel) { return parcel->weight + in_module; }
 int extra_more(int a) { return a; }
 __attribute__((section(".init.text"))) int extra_begin(void) { return 0; }
