@@ -11,10 +11,10 @@ namespace djstap {
 
 namespace {
 
+// The symbol there is that of the function around it, which is not called.
 FunctionInfo function_of(const StatementAddress& inlined) {
     FunctionInfo function;
     function.name = inlined.function;
-    function.symbol = inlined.symbol;
     function.entry = inlined.symbol_entry;
     function.file = inlined.file;
     function.line = inlined.line;

@@ -90,6 +90,39 @@ TEST_F(ProgramCallees, ThatDoNotExistAreRefused) {
               std::string::npos);
 }
 
+TEST_F(ProgramCallees, HaveADepthFrom1To20) {
+    const std::string top = compile_calls("-g -O2") + "top\")";
+    for (const char* depth : {"1", "2", "20"})
+        EXPECT_EQ(refusal(top + ".callees(" + depth + ")"), "fine") << depth;
+    for (const char* depth : {"0", "-1", "21"})
+        EXPECT_NE(refusal(top + ".callees(" + depth + ")").find("the depth must be from 1 to 20"),
+                  std::string::npos)
+            << depth;
+    const std::string leaf = compile_calls("-g -O2") + "leaf\")";
+    EXPECT_NE(refusal(leaf + ".callees").find("calls through pointers"), std::string::npos);
+    // What is inlined into a function is not the function.
+    EXPECT_NE(refusal(top + ".callee(\"top\")").find("no function that"), std::string::npos)
+        << refusal(top + ".callee(\"top\")");
+}
+
+TEST_F(ProgramCallees, OfSeveralInlineInstancesAreOnePlace) {
+    std::ofstream(path("program.c")) << R"c(
+#define OWN __attribute__((noinline, noclone))
+OWN int leaf(int n) { __asm__ volatile(""); return n + 1; }
+static inline __attribute__((always_inline)) int within(int n) { return leaf(n + 2) * 3; }
+OWN int one(int n) { return within(n) + 1; }
+OWN int two(int n) { return within(n + 1) * 2; }
+int main(int argc, char **argv) { return one(argc) + two(argc); }
+)c";
+    const std::string prefix = "process(\"" + compile("twice", "-g -O2") + "\").function(\"";
+    const Planned planned("probe " + prefix + "within\").callee(\"leaf\") { println($n) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    EXPECT_EQ(planned.plan->sites.size(), 1U);
+    ASSERT_EQ(planned.plan->variants.size(), 1U);
+    EXPECT_GE(frame_of(planned, 0).code.size(), 2U);
+    EXPECT_EQ(planned.plan->sites.at(0).function, "leaf");
+}
+
 TEST_F(ProgramCallees, OfLibrariesCountInThePrograms) {
     std::ofstream(path("program.c")) << calls_source;
     shell("gcc -g -O2 -shared -fPIC -Wl,-Bsymbolic -o libcalls.so program.c && "
