@@ -118,6 +118,12 @@ TEST(Bodies, PlacesThatResolveAlikeShareAHandler) {
     EXPECT_EQ(
         variants("kernel.function(\"six\").call, kernel.function(\"six\").return", "println(1)"),
         2U);
+    // Where the kernel handles a fault, a handler must not cause one.
+    EXPECT_EQ(
+        variants("kernel.function(\"{fixup_exception,without_site}\").call", "println(1 / $a)"),
+        2U);
+    EXPECT_EQ(variants("kernel.function(\"{fixup_exception,without_site}\").call", "println($a)"),
+              1U);
     EXPECT_EQ(variants("timer.s(1), timer.s(2), timer.s(1)", "println(1)"), 2U);
 }
 
@@ -169,6 +175,61 @@ TEST(PointsOfAProbe, OptionalOnesMayBeMissing) {
     ASSERT_EQ(both.plan->sites.size(), 1U);
     EXPECT_EQ(both.site().function, "seven");
     EXPECT_EQ(names_of("never"), Names());
+}
+
+// A suffix need not apply to all that a library's alias leads to, if that is optional.
+TEST(PointsOfAProbe, SuffixesOfAliasesMayNotApply) {
+    const std::string library =
+        "probe lib.mixed = kernel.trace(\"first\"), kernel.function(\"six\") {}";
+    const Planned planned("probe lib.mixed.call ? { println(1) }", {}, library);
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    ASSERT_EQ(planned.plan->sites.size(), 1U);
+    EXPECT_EQ(planned.site().function, "six");
+    EXPECT_EQ(said(planned.analysis.diagnostics), "nothing");
+    EXPECT_EQ(said(Planned("probe lib.mixed.call { println(1) }", {}, library).analysis.diagnostics)
+                  .substr(0, 29),
+              "unknown probe point component");
+}
+
+// * in the name of a component stands for any; one of those must exist.
+TEST(PointsOfAProbe, StarsStandForSeveralFamilies) {
+    EXPECT_EQ(names_of("kernel.*(\"first\")"), Names{"kernel.trace(\"made:first\")"});
+    EXPECT_EQ(names_of("kernel.*(\"six\").c*"),
+              Names{"kernel.function(\"" + declared("six") + "\").call"});
+    EXPECT_EQ(said("kernel.*(\"nothing_of_that_name\")").find("no "), 0U)
+        << said("kernel.*(\"nothing_of_that_name\")");
+    EXPECT_EQ(said("kernel.*(\"first\"), kernel.*(\"second\")"), "nothing");
+    EXPECT_NE(said("kernel.*(\"first\"), kernel.*(\"nothing_of_that_name\")"), "nothing");
+}
+
+// The type of a global is that of what was stored in it, wherever that was.
+TEST(Values, KeepTheTypesOfTheirOrigins) {
+    const auto use = [](const std::string& value, const std::string& member) {
+        return said(Planned("global t probe kernel.function(\"returns_pointer\").call { t = " +
+                            value + " } probe timer.s(1) { println(t->" + member + ") }")
+                        .analysis.diagnostics);
+    };
+    EXPECT_EQ(use("$t", "number"), "nothing");
+    EXPECT_EQ(use("&$things[1]", "text[2]"), "nothing");
+    EXPECT_EQ(use("@var(\"things\")", "number"), "nothing");
+    EXPECT_EQ(use("@cast($t, \"struct thing\")", "number"), "nothing");
+    EXPECT_NE(use("$t", "none").find("has no member 'none'"), std::string::npos);
+    EXPECT_NE(use("$t->number", "number"), "nothing");
+    EXPECT_NE(use("pid()", "number"), "nothing");
+    // In a function, what its callers pass.
+    const auto function = [](const std::string& body) {
+        return said(Planned("function f(p) { return " + body +
+                            " } probe kernel.function(\"returns_pointer\").call { println(f($t)) }")
+                        .analysis.diagnostics);
+    };
+    EXPECT_EQ(function("p->number"), "nothing");
+    EXPECT_NE(function("p->none").find("has no member 'none'"), std::string::npos);
+    EXPECT_EQ(function("@cast(p, \"struct none\")->x"),
+              "the kernel has no type 'struct none'; write it as in C: \"struct task_struct\"");
+    EXPECT_EQ(function("@cast(p, \"struct none\", \"kernel<made/none.h>\")->x")
+                  .find("'kernel<made/none.h>' has no type 'struct none'; kernel<made/none.h>: "),
+              0U)
+        << function("@cast(p, \"struct none\", \"kernel<made/none.h>\")->x");
 }
 
 // The body runs once for each of them.

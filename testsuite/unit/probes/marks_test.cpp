@@ -83,6 +83,11 @@ TEST_F(Marks, AreNamedInPoints) {
     EXPECT_EQ(points_of(prefix + ".mark(\"wat*\")"), prefix + ".mark(\"watched\") uprobe\n");
     EXPECT_EQ(points_of(prefix + ".provider(\"shop\").mark(\"order-sent\")"),
               prefix + ".provider(\"shop\").mark(\"order__sent\") uprobe\n");
+    EXPECT_NE(refusal(prefix + ".mark(\"watched\")", "println($x)")
+                  .find("mark 'watched' has no variable '$x'"),
+              std::string::npos);
+    EXPECT_NE(refusal(prefix + ".mark(\"xyz*\")").find("hint: it has "), std::string::npos)
+        << refusal(prefix + ".mark(\"xyz*\")");
     EXPECT_NE(refusal(prefix + ".mark(\"watchd\")").find("did you mean 'watched'?"),
               std::string::npos);
     EXPECT_NE(

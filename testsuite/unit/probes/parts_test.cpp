@@ -115,7 +115,21 @@ TEST(Parts, OfArraysOfOneAndOfNoneAsText) {
     for (const program::FormatPiece& piece : access.format)
         text += piece.literal + (piece.conversion ? std::string("%") + piece.conversion : "") +
                 (piece.precision >= 0 ? "/" + std::to_string(piece.precision) : "");
-    EXPECT_EQ(text, "{.one=\"%s/1\", .after=%d, .rest=[...]}");
+    EXPECT_EQ(text, "{.one=\"%s/1\", .flag=%u, .eight=[...], .nine=[...], .rest=[...]}");
+    const auto shown = [](const std::string& value) {
+        const Planned planned("probe kernel.function(\"takes_ends\") { println(" + value + ") }");
+        EXPECT_TRUE(planned.plan) << planned.errors();
+        std::string all;
+        if (planned.plan)
+            for (const program::FormatPiece& piece :
+                 planned.plan->variants.at(0).accesses.begin()->second.format)
+                all += piece.literal + (piece.conversion ? "%" : "");
+        return all;
+    };
+    EXPECT_EQ(shown("$e->eight$"), "[%, %, %, %, %, %, %, %]");
+    EXPECT_EQ(shown("$e->nine$"), "[%, %, %, %, %, %, %, %, ...]");
+    EXPECT_EQ(said("kernel.function(\"takes_ends\")", {}, "println(&$e->flag)"),
+              "the address of a value in a register cannot be used as a number");
 }
 
 TEST(Parts, TypesThatAreNamed) {

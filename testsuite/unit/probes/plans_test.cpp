@@ -2,6 +2,8 @@
 // From a script's probes to what is attached where.
 #include "planned.h"
 
+#include "arch/arch.h"
+
 #include "include/script.h"
 
 namespace djstap {
@@ -153,6 +155,18 @@ TEST(StatementPlans, AnAddressIsThatOfAStatement) {
     EXPECT_EQ(message_of("kernel.statement(7)"), "\"0x7\" cannot be probed: no function is there");
 }
 
+TEST(StatementPlans, AMissTellsWhereStatementsAre) {
+    const Planned comment("probe kernel.statement(\"labelled@fs/made.c+2\") { println(1) }");
+    const std::string errors = comment.errors();
+    EXPECT_TRUE(comment.plan || errors.find("nearby lines that have one: ") != std::string::npos)
+        << errors;
+    const Planned behind("probe kernel.statement(\"labelled@fs/made.c:999\") { println(1) }");
+    EXPECT_FALSE(behind.plan);
+    EXPECT_NE(behind.errors().find("error"), std::string::npos);
+    EXPECT_EQ(message_of("kernel.statement(\"absent@fs/made.c:3\")").find("fine"),
+              std::string::npos);
+}
+
 TEST(LabelPlans, ALabelIsTheStatementBehindIt) {
     const Planned third("probe kernel.statement(\"labelled@fs/made.c+5\") { println(1) }");
     const Planned planned("probe kernel.function(\"labelled\").label(\"three\") { println($a) }");
@@ -212,6 +226,10 @@ TEST(TimerPlans, RandomPartsAreShorterThanThePeriod) {
 TEST(TimerPlans, PeriodsHaveTheirBounds) {
     EXPECT_EQ(refusal("timer.ns(10000)"), "fine");
     EXPECT_NE(refusal("timer.ns(9999)"), "fine");
+    EXPECT_NE(Planned("probe timer.ns(9999) { println(1) }")
+                  .errors()
+                  .find("hint: the shortest period is 10 microseconds"),
+              std::string::npos);
     EXPECT_NE(refusal("timer.s(0)"), "fine");
     EXPECT_NE(refusal("timer.s(-1)"), "fine");
     EXPECT_EQ(refusal("timer.s(4611686018)"), "fine");
@@ -325,6 +343,20 @@ TEST(NetfilterPlans, NamesAreTheKernelsNumbers) {
     EXPECT_EQ(hook_of("0", "NFPROTO_ARP").family, 3);
     EXPECT_EQ(hook_of("0", "NFPROTO_BRIDGE").family, 7);
     EXPECT_EQ(hook_of("0", "NFPROTO_IPV6").family, 10);
+}
+
+TEST(NetfilterPlans, VariablesAreThoseThatTheRuntimePasses) {
+    const Planned planned("probe netfilter.hook(\"0\").pf(\"2\") { println($hooknum, $skb, $in, "
+                          "$out, $verdict, $pf) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    const auto& parameters = planned.site().info->parameters;
+    const auto registers = arch::argument_registers();
+    const char* const names[] = {"hooknum", "skb", "in", "out", "verdict", "pf"};
+    ASSERT_EQ(parameters.size(), std::size(names));
+    for (size_t i = 0; i < parameters.size(); i++) {
+        EXPECT_EQ(parameters[i].name, names[i]);
+        EXPECT_EQ(parameters[i].location.reg, registers[i]) << i;
+    }
 }
 
 TEST(NetfilterPlans, PrioritiesAreOfEitherProtocol) {

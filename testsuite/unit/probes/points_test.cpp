@@ -143,7 +143,8 @@ std::string listed(const std::string& point, const ListingOptions& wanted = {}) 
     EXPECT_TRUE(analysis.program) << analysis.errors();
     Diagnostics diagnostics(analysis.sources);
     ast::ProbePoint copy;
-    copy.components = analysis.program->probes.at(0)->points.at(0)->components;
+    const ast::ProbePoint& meant = *analysis.program->probes.at(0)->points.at(0);
+    copy.components = (meant.one_of ? *meant.one_of : meant).components;
     const auto all = list_probes(copy, wanted, images, diagnostics);
     if (!all)
         return said(diagnostics);
@@ -175,6 +176,36 @@ TEST(Listings, AreSortedAndHaveEachPointOnce) {
     EXPECT_EQ(listed("timer.s(1)"), "timer.s(1) timer\n");
     // More functions than the limit of a script.
     EXPECT_EQ(listed("kernel.function(\"with*_site\")").find("omits"), std::string::npos);
+}
+
+TEST(Listings, OfSeveralFamiliesHaveWhatExists) {
+    EXPECT_EQ(listed("kernel.*(\"first\")"), "kernel.trace(\"made:first\") tracepoint\n");
+    EXPECT_EQ(listed("kernel.*(\"nothing_of_that_name*\")"), "");
+    EXPECT_EQ(listed("*.*(\"six\").call"), "kernel.function(\"" + declared("six") +
+                                               "\").call djprobe\n"
+                                               "kprobe.function(\"six\") djprobe\n");
+    EXPECT_EQ(listed("module(\"extra\").function(\"extra_more\")", {false, true}),
+              "module(\"extra\").function(\"" + declared("extra_more", true) +
+                  "\") kprobe; a jump is safe here\n");
+}
+
+// What the kernel would replace by a jump is compared when the module is loaded.
+TEST(JumpPlans, AreToldOrForced) {
+    ProbeOptions options;
+    options.jumps = true;
+    const std::string point = "kernel.function(\"without_site\").call";
+    const Planned told("probe " + point + ", timer.s(1) { println(1) }", options);
+    ASSERT_TRUE(told.plan) << told.errors();
+    EXPECT_EQ(told.site().jump, "a jump is safe here");
+    EXPECT_EQ(told.site(1).jump, "");
+    EXPECT_EQ(told.site().code, "");
+    const Planned forced_one("probe " + point + " { println(1) }", forced(Mechanism::KprobeJump));
+    ASSERT_TRUE(forced_one.plan) << forced_one.errors();
+    Images images(files().path());
+    const auto bytes = (*images.kernel())->bytes_at(forced_one.site().address, 5);
+    EXPECT_EQ(forced_one.site().code.substr(0, 5), bytes);
+    EXPECT_EQ(forced_one.site().code.substr(forced_one.site().code.size() / 2),
+              std::string(forced_one.site().code.size() / 2, '\xff'));
 }
 
 TEST(Listings, OfPatternsMayBeEmpty) {

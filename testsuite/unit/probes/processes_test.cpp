@@ -116,6 +116,9 @@ TEST_F(Programs, LivesAndSystemCallsAreThoseOfProcesses) {
     ASSERT_TRUE(numbered.plan) << numbered.errors();
     const auto* moment = std::get_if<ProcessMoment>(&numbered.plan->variants.at(0).payload);
     ASSERT_TRUE(moment);
+    const Planned any("probe process.begin { println(1) }");
+    ASSERT_TRUE(any.plan) << any.errors();
+    EXPECT_EQ(mechanism_arguments(any.plan->variants.at(0).payload)[DJS_PROCESS_ID], 0U);
     EXPECT_EQ(moment->process, 4711U);
     EXPECT_EQ(moment->moment, DJS_PROCESS_THREAD_END);
     EXPECT_EQ(moment->program, "");

@@ -277,7 +277,7 @@ TEST_F(Programs, AddressesInAProgramAreTheProcesses) {
 TEST_F(Programs, NoStatementBeginsWithinAnInstruction) {
     std::ofstream(path("within.c")) << R"c(long within(long a) {
     /* mov $0x90909090, %eax */
-    __asm__ volatile(".byte 0xb8\n.loc 1 90\nnop\nnop\nnop\nnop\n.loc 1 91\nnop" ::: "rax");
+    __asm__ volatile("nop\n.byte 0xb8\n.loc 1 90\nnop\nnop\nnop\nnop\n.loc 1 91\nnop" ::: "rax");
     return a;
 }
 )c";
@@ -330,6 +330,9 @@ TEST_F(Programs, AProcessIsNamedByNumberOrByTheCommand) {
     ASSERT_TRUE(place);
     EXPECT_EQ(place->process, static_cast<uint64_t>(process));
     EXPECT_NE(refusal("process.function(\"sum\")").find("-c COMMAND or -x PID"), std::string::npos);
+    EXPECT_EQ(points_of("process.function(\"sum\")?"), "");
+    EXPECT_EQ(points_of("process(\"" + path("none") + "\").function(\"sum\")?"), "");
+    EXPECT_NE(refusal("process(\"" + path("none") + "\").function(\"sum\")"), "fine");
 }
 
 TEST_F(Programs, PatternsMatchSeveralPrograms) {

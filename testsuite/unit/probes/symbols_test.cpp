@@ -85,6 +85,10 @@ TEST(Symbols, AddressesAreThoseOfEntriesOrInstructions) {
     EXPECT_EQ(places_of(kernels), kernels + " djprobe\n");
     EXPECT_TRUE(said(point(address("forbidden"))).ends_with("the kernel forbids kprobes there"));
     EXPECT_EQ(places_of(point(address("forbidden")) + "?"), "");
+    const auto last = (*Images(files().path()).kernel())->symbol("fixup_exception");
+    EXPECT_TRUE(said(point(last->address + last->size + 4))
+                    .ends_with("cannot be probed: no function of the kernel is there"))
+        << said(point(last->address + last->size + 4));
     EXPECT_TRUE(said(point(16)).ends_with("cannot be probed: it is initialization code, which the "
                                           "kernel frees after boot"))
         << said(point(16));
@@ -127,6 +131,7 @@ TEST(Functions, OfModulesThatAreNotThere) {
     EXPECT_EQ(said(function("extra_send")),
               "no function of kernel 6.1.0-whole matches \"extra_send\"; it belongs to a module: "
               "module(\"extra\").function(\"extra_send\")");
+    EXPECT_EQ(said(function("_none")), "no function of kernel 6.1.0-whole matches \"_none\"");
     EXPECT_EQ(said(function("extra_s*d")),
               "no function of kernel 6.1.0-whole matches \"extra_s*d\"");
     EXPECT_EQ(said(of_module("extra_begin")),

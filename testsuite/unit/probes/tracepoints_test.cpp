@@ -197,6 +197,11 @@ TEST(Markers, ArgumentsFollowTheDataOfTheProbe) {
             EXPECT_EQ(location.offset, static_cast<int64_t>(8 * (i + 2 - registers.size()))) << i;
         }
     }
+    EXPECT_EQ(said(mark("other"), {}, "println($name, $format, $$parms)"), "nothing");
+    EXPECT_EQ(said(mark("other"), {}, "println($nam)"),
+              "marker 'other' has no variable '$nam'; did you mean '$name'?");
+    EXPECT_EQ(said(mark("other"), {}, "println($frmat)"),
+              "marker 'other' has no variable '$frmat'; did you mean '$format'?");
     EXPECT_EQ(said(mark("other"), {}, "println($arg2)"),
               "marker 'other' has no variable '$arg2'; did you mean '$arg1'?");
 }

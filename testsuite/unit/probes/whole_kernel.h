@@ -64,7 +64,7 @@ int in_stack(struct large a) { return 0; }
 struct large in_memory(long a, long b, long c, long d, long e) { struct large x = {{0}}; return x; }
 struct large one_too_many(long a, long b, long c, long d, long e, long f) { struct large x = {{0}}; return x; }
 struct two in_registers(long a, long b, long c, long d, long e, long f) { struct two x = {0}; return x; }
-static long __do_sys_made(int fd, char *buf) { return fd + shared; }
+static long __do_sys_made(int fd, char *buf) { return without_site(fd) + with_site(fd, 1) + shared; }
 long __se_sys_made(long fd, long buf) { return __do_sys_made((int)fd, (char *)buf); }
 long __x64_sys_made(const struct pt_regs *regs) { return __se_sys_made((long)regs->di, (long)regs->si); }
 void do_exit(long code) {}
@@ -83,13 +83,14 @@ struct small returns_small(void) { struct small x = {0}; return x; }
 float returns_float(void) { return 1; }
 struct reals *returns_reals(void) { return 0; }
 struct thing table[2][3];
-struct ends { char one[1]; long after; char rest[]; };
+struct ends { char one[1]; unsigned flag : 1; short eight[8], nine[9]; char rest[]; };
 union wide { long words[3]; };
 int takes_ends(struct ends *e, union wide *w) { return 0; }
 union wide in_union(long a, long b, long c, long d, long e, long f) { union wide x = {{0}}; return x; }
 static inline __attribute__((always_inline)) int do_fsync(int fd, int data) { return fd + data; }
 long __x64_sys_fsync(const struct pt_regs *regs) { return do_fsync((int)regs->di, 0); }
 long __x64_sys_fdatasync(const struct pt_regs *regs) { return do_fsync((int)regs->di, 1); }
+int fixup_exception(int a) { return a; }
 __attribute__((section(".init.text"))) int at_boot(int a) { return a; }
 )c";
 
@@ -108,6 +109,8 @@ __stop_kprobe_blacklist:
     .asciz "mark:full", "%d %s", "mark:full", "%u", "mark:other", "%p", "mark:bad", "%f"
     .asciz "mark:most", "%d%d%d%d%d%d%d%d%d%d", "mark:many", "%d%d%d%d%d%d%d%d%d%d%d"
     .section .note.GNU-stack, "", @progbits
+    .text
+    .skip 16, 0x90 # code of no function
 )";
 
 inline const char* const module_source = R"c(struct tracepoint { const char *name; };
