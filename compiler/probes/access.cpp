@@ -353,7 +353,8 @@ std::string fingerprint(const TargetAccess& access) {
         return fingerprint(access.value);
     std::string out = "text";
     for (const program::FormatPiece& piece : access.format)
-        out += "|" + piece.literal + piece.conversion;
+        out += "|" + piece.literal + piece.conversion + (piece.alternate ? "#" : "") +
+               std::to_string(piece.precision);
     for (const Access& part : access.parts)
         out += "&" + fingerprint(part);
     return out;

@@ -118,6 +118,9 @@ TEST(Bodies, PlacesThatResolveAlikeShareAHandler) {
     EXPECT_EQ(
         variants("kernel.function(\"six\").call, kernel.function(\"six\").return", "println(1)"),
         2U);
+    // Arrays of characters are shown up to their ends.
+    EXPECT_EQ(variants("kernel.function(\"takes_{short,long}\").call", "println($n$)"), 2U);
+    EXPECT_EQ(variants("kernel.function(\"takes_{short,long}\").call", "println($n->name[1])"), 1U);
     // Where the kernel handles a fault, a handler must not cause one.
     EXPECT_EQ(
         variants("kernel.function(\"{fixup_exception,without_site}\").call", "println(1 / $a)"),

@@ -90,6 +90,10 @@ union wide in_union(long a, long b, long c, long d, long e, long f) { union wide
 static inline __attribute__((always_inline)) int do_fsync(int fd, int data) { return fd + data; }
 long __x64_sys_fsync(const struct pt_regs *regs) { return do_fsync((int)regs->di, 0); }
 long __x64_sys_fdatasync(const struct pt_regs *regs) { return do_fsync((int)regs->di, 1); }
+struct short_name { char name[8]; };
+struct long_name { char name[16]; };
+int takes_short(struct short_name *n) { return 0; }
+int takes_long(struct long_name *n) { return 0; }
 int fixup_exception(int a) { return a; }
 __attribute__((section(".init.text"))) int at_boot(int a) { return a; }
 )c";
