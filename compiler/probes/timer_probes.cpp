@@ -67,7 +67,7 @@ bool resolve_timer(const ast::ProbePoint& point, Resolver& resolver, std::vector
         return false;
     }
     if (random) {
-        if (random->number < 0 || static_cast<uint64_t>(random->number) * unit_ns >= period.ns) {
+        if (random->number < 0 || random->number >= amount.number) {
             resolver.diagnostics
                 .report(DiagnosticKind::TimerRandomize, random->argument_range,
                         {std::to_string(random->number)})

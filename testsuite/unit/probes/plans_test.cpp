@@ -221,6 +221,8 @@ TEST(TimerPlans, RandomPartsAreShorterThanThePeriod) {
     EXPECT_EQ(payload_of<TimerPeriod>("timer.ms(3)").random_ns, 0u);
     EXPECT_NE(refusal("timer.ms(3).randomize(3)"), "fine");
     EXPECT_NE(refusal("timer.ms(3).randomize(-1)"), "fine");
+    // As nanoseconds it is 290448384 more than 2^64.
+    EXPECT_NE(refusal("timer.s(1).randomize(18446744074)"), "fine");
 }
 
 TEST(TimerPlans, PeriodsHaveTheirBounds) {
