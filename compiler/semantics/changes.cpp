@@ -110,23 +110,40 @@ class ChangeCheck {
             auto look = [&](Expression& part) {
                 if (part.kind == ExpressionKind::Call &&
                     changes(as<Call>(part).function, loop.array))
-                    report_change(loop, part.range, *as<Call>(part).function);
+                    report_change(loop, part.range, as<Call>(part).function);
+                if (part.kind == ExpressionKind::EmbeddedC &&
+                    writes(as<EmbeddedC>(part).globals, loop.array))
+                    report_change(loop, part.range, nullptr);
             };
             if (loop.limit) {
                 look(*loop.limit);
                 walk_expressions(*loop.limit, look);
             }
             walk_expressions(*loop.body, look);
+            walk_statements(*loop.body, [&](Statement& part) {
+                if (part.kind == StatementKind::EmbeddedStatement &&
+                    writes(as<EmbeddedStatement>(part).globals, loop.array))
+                    report_change(loop, part.range, nullptr);
+            });
         });
     }
 
-    void report_change(const Foreach& loop, SourceRange at, const Function& function) {
+    static bool writes(const std::vector<EmbeddedGlobal>& used, const Global* global) {
+        Globals written;
+        note(used, written);
+        return written.count(global) > 0;
+    }
+
+    // `function`: the one that is called there; null for C code.
+    void report_change(const Foreach& loop, SourceRange at, const Function* function) {
         if (!reported_.insert({at.file, at.begin}).second)
             return; // two loops over one array
-        diagnostics_.report(DiagnosticKind::ForeachReadOnly, at, {loop.array->name})
-            .hint("collect the changes in another array and apply them after the loop")
-            .note(loop.range, "the foreach begins here")
-            .note(function.range, "'" + function.name + "' changes it");
+        Diagnostic& diagnostic =
+            diagnostics_.report(DiagnosticKind::ForeachReadOnly, at, {loop.array->name})
+                .hint("collect the changes in another array and apply them after the loop")
+                .note(loop.range, "the foreach begins here");
+        if (function)
+            diagnostic.note(function->range, "'" + function->name + "' changes it");
     }
 
     void check_condition(const Expression& node) {

@@ -151,6 +151,12 @@ TEST(SemanticsChanges, OfAnArrayInItsLoopAreFoundThroughCalls) {
     EXPECT_EQ(errors(f, "foreach (k in a limit f()) println(k)"), 1U);
     EXPECT_EQ(errors(f, "foreach (k in a limit 1 + f()) println(k)"), 1U);
     EXPECT_EQ(errors(f, "foreach (k in a) println(k); f()"), 0U);
+    EXPECT_EQ(errors("", "foreach (k in a) { %{ /* pragma:write:a */ %} }"), 1U);
+    EXPECT_EQ(errors("", "foreach (k in a) println(%{ /* pragma:write:a */ 1 %})"), 1U);
+    EXPECT_EQ(errors("", "foreach (k in a limit %{ /* pragma:write:a */ 1 %}) println(k)"), 1U);
+    EXPECT_EQ(errors("", "foreach (k in a) { %{ /* pragma:read:a */ /* pragma:write:b */ %} }"),
+              0U);
+    EXPECT_EQ(errors("", "foreach (k in a) println(k); %{ /* pragma:write:a */ %}"), 0U);
     EXPECT_EQ(errors(f + " function g() { foreach (k in a) f() }", "g()"), 1U);
 }
 
