@@ -65,6 +65,9 @@ Parts::Parts(const std::vector<SourceFile>& sources) : sources_(sources) {
     std::istringstream lines(kbuild ? *kbuild : "");
     bool continued = false;
     for (std::string line; std::getline(lines, line);) {
+        const bool continues = line.ends_with('\\');
+        if (continues)
+            line.pop_back(); // it may follow a word directly
         std::istringstream words(line);
         std::string word;
         if (!continued) {
@@ -79,10 +82,9 @@ Parts::Parts(const std::vector<SourceFile>& sources) : sources_(sources) {
             if (dot == word.size() && word.ends_with(objects_suffix))
                 kinds_.push_back(word);
         }
-        continued = line.ends_with('\\');
+        continued = continues;
         while (words >> word)
-            if (word != "\\")
-                variables_.back().words.push_back(word);
+            variables_.back().words.push_back(word);
     }
     if (const Words* names = find("parts", ""))
         all_.insert(names->begin(), names->end());

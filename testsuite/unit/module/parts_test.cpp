@@ -128,6 +128,101 @@ TEST(Parts, AreReadFromKbuild) {
     EXPECT_EQ(added[1].source.text, "#include \"second_cold.c\"\n");
 }
 
+// As in the runtime's style: a definition begins in the first column.
+TEST(Parts, HaveWhatTheirSourcesDefine) {
+    const std::pair<const char*, bool> texts[] = {
+        {"int x;\n", true},
+        {"int x = 5;\n", true},
+        {"int x[4];\n", true},
+        {"const struct ops x = {0};\n", true},
+        {"int x(void)\n{\n}\n", true},
+        {"int x(int (*f)(void), int a)\n{\n}\n", true},
+        {"int y;\nint x(void) {}\n", true},
+        {"int x(int);\nint x(int a)\n\t{\n}\n", true},
+        {"int xx;\nint x;\n", true},
+        {"int x(void);\n", false},
+        {"int x(void)", false},
+        {"int x(", false},
+        {"int f(int (*x)(void))\n{\n}\n", false},
+        {"static int x;\n", false},
+        {"extern int x;\n", false},
+        {"struct x;\n", false},
+        {"union x;\n", false},
+        {"enum x;\n", false},
+        {"int f(void)\n{\n\tint x;\n}\n", false},
+        {"\tint x;\n", false},
+        {"// int x;\n", false},
+        {"int yx;\n", false},
+        {"int _x;\n", false},
+        {"int x1;\n", false},
+        {"int x, y;\n", false}, // one name in each
+        {"", false},
+    };
+    for (const auto& [text, defines] : texts) {
+        const std::vector<SourceFile> sources{{"Kbuild",
+                                               "djs-parts := one\ndjs-handler-objects.one := a.o\n"
+                                               "djs-handler-objects := b.o\n"},
+                                              {"a.c", text}};
+        EXPECT_EQ(Parts(sources).providing({"x"}), defines ? PartNames{"one"} : PartNames{})
+            << text;
+    }
+}
+
+// Only what is assigned at once and has the prefix, on lines that may go on.
+TEST(Parts, AreListsOfTheirOwn) {
+    const std::vector<SourceFile> sources{{"Kbuild", "obj-m := all.o\n"
+                                                     "djs-parts := one \\\n two\n"
+                                                     "djs-parts += three\n"
+                                                     "other-parts := four\n"
+                                                     "djs-warm-objects := a.o \\\n\tb.o\\\n\tc.o\n"
+                                                     "djs-warm-objects.one := d.o\n"
+                                                     "djs-cold-objects := e.o\n"
+                                                     "djs-cold-objects.two := f.o g.o\n"
+                                                     "djs-needs.two := one\n"
+                                                     "djs-absent.one := djs_ops_one djs_one\n"}};
+    const Parts parts(sources);
+    EXPECT_EQ(parts.all(), (PartNames{"one", "two"}));
+    const auto text = [](const std::vector<Unit>& units) {
+        std::string all;
+        for (const Unit& unit : units)
+            all += unit.name() + (unit.cold ? " cold: " : ": ") + unit.source.text;
+        return all;
+    };
+    EXPECT_EQ(text(parts.units({}, true, "")),
+              "djs_warm: #include \"a.c\"\n#include \"b.c\"\n#include \"c.c\"\n"
+              "djs_cold cold: #include \"e.c\"\n");
+    EXPECT_EQ(text(parts.units({"two"}, false, "_3")),
+              "djs_cold_3 cold: #include \"f.c\"\n#include \"g.c\"\n");
+    EXPECT_EQ(text(parts.units({"one"}, true, "")),
+              "djs_warm: #include \"a.c\"\n#include \"b.c\"\n#include \"c.c\"\n#include "
+              "\"d.c\"\ndjs_cold cold: #include \"e.c\"\n");
+    EXPECT_TRUE(parts.units({}, false, "").empty());
+    EXPECT_EQ(parts.replaced({"two"}), (std::set<std::string>{"djs_ops_one", "djs_one"}));
+    EXPECT_TRUE(Parts(std::vector<SourceFile>{}).all().empty());
+}
+
+// The C compiler takes what stands for others, and it does nothing.
+TEST(Parts, StandInsAreFunctionsThatReturnZero) {
+    TestFolder folder;
+    ASSERT_TRUE(write_file(folder.path + "/stand_ins.c", stand_ins({"djs_f", "djs_ops_x"})));
+    ASSERT_TRUE(write_file(folder.path + "/main.c",
+                           "extern const void *const djs_ops_x[16];\nlong djs_f(void);\n"
+                           "int main(void) { long sum = djs_f();\n"
+                           "for (int i = 0; i < 16; i++) sum |= (long)djs_ops_x[i];\n"
+                           "return sum ? 1 : 0; }\n"));
+    const auto compiled =
+        run_tool({"cc", "-Wall", "-Werror", "-Wmissing-prototypes", "-o", folder.path + "/program",
+                  folder.path + "/main.c", folder.path + "/stand_ins.c"});
+    ASSERT_TRUE(compiled && compiled->status == 0) << (compiled ? compiled->output : "");
+    EXPECT_EQ(run_tool({folder.path + "/program"})->status, 0);
+    EXPECT_EQ(run_tool({"nm", "-S", folder.path + "/program"})->output.find(" U djs"),
+              std::string::npos);
+    EXPECT_NE(run_tool({"nm", "-S", folder.path + "/program"})
+                  ->output.find(" 0000000000000080 R djs_ops_x\n"),
+              std::string::npos)
+        << "16 pointers";
+}
+
 // In the runtime itself, the definitions of symbols are found where they are.
 TEST(Parts, DefineTheSymbolsThatReplaceThem) {
     auto sources = read_sources(whole_runtime);
