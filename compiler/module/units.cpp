@@ -63,8 +63,9 @@ std::string compile_command(std::string_view commands, std::string_view folder,
     if (line != std::string_view::npos && line > begin)
         begin = line + 1;
     // What follows notes how the object was made, for a later make.
-    const size_t end = commands.rfind("; ", commands.find("scripts/basic/fixdep ", files));
-    if (end == std::string_view::npos || end < files ||
+    const size_t note = commands.find("scripts/basic/fixdep ", files);
+    const size_t end = commands.rfind("; ", note);
+    if (note == std::string_view::npos || end == std::string_view::npos || end < files ||
         commands.substr(files, end - files).find('\n') != std::string_view::npos)
         return {};
     std::istringstream words{std::string(commands.substr(begin, end - begin))};

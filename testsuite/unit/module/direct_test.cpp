@@ -7,8 +7,11 @@
 #include "module/versions.h"
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 
 using namespace djstap;
@@ -148,6 +151,63 @@ TEST(Units, CommandsAreThoseOfKbuild) {
     EXPECT_EQ(compiler_of("gcc -O2 -I. -I./include -DX -c -o stub.o stub.c", "/x"), "gcc -O2 -DX");
     EXPECT_EQ(compile_command(printed, "/x", "other"), "");
     EXPECT_EQ(compile_command("gcc -c -o /x/stub.o /x/stub.c\n", "/x", "stub"), "");
+}
+
+// What make prints for one source, between what it prints for others.
+TEST(Units, CommandsAreFoundBetweenOthers) {
+    const std::string files = " -c -o /x/a.o /x/a.c", fixdep = " ; scripts/basic/fixdep /x/.a.o.d";
+    const std::string command = "gcc -O2 -c -o /x/a.o /x/a.c";
+    const auto found = [&](const std::string& printed) {
+        return compile_command(printed, "/x", "a");
+    };
+    EXPECT_EQ(found("gcc -O2" + files + fixdep), command);
+    EXPECT_EQ(found("set -e; gcc -O2" + files + fixdep), command);
+    EXPECT_EQ(found("one; two\ngcc -O2" + files + fixdep), command);
+    EXPECT_EQ(found("one\nset -e; gcc -O2" + files + fixdep), command);
+    EXPECT_EQ(found("gcc -c -o /x/b.o /x/b.c ; scripts/basic/fixdep /x/.b.o.d\nset -e; gcc -O2" +
+                    files + fixdep + "\ngcc -c -o /x/c.o /x/c.c ; scripts/basic/fixdep /x/.c.o.d"),
+              command);
+    EXPECT_EQ(found("gcc -O2" + files + " ; check /x/a.o" + fixdep), command + " ; check /x/a.o");
+    // Without the note of how it was made, or with that of another source, it is not Kbuild's.
+    EXPECT_EQ(found("gcc -O2" + files + " ; echo"), "");
+    EXPECT_EQ(found("scripts/basic/fixdep /x/.b.o.d\ngcc -O2" + files + "\n"), "");
+    EXPECT_EQ(found("gcc -O2" + files + "\ngcc -c -o /x/b.o /x/b.c" + fixdep), "");
+    // Folders of a folder are others.
+    EXPECT_EQ(compile_command("gcc -I. -I./b -I../c -I.d -include x.h -c -o a.o a.c ; "
+                              "scripts/basic/fixdep .a.o.d",
+                              "/x", "a"),
+              "gcc -I/x -I/x/b -I../c -I.d -include x.h -c -o /x/a.o /x/a.c");
+    EXPECT_EQ(
+        compiler_of("gcc -O2 -Wp,-MMD,/x/.a.o.d -I/x/b -DX -c -o /x/a.o /x/a.c ; check", "/x"),
+        "gcc -O2 -DX");
+    EXPECT_EQ(compiler_of("gcc -O2 -I./b -c -o /x/a.o /x/a.c", "/x"), "gcc -O2 -I./b");
+    EXPECT_EQ(compiler_of("gcc -O2 -o /x/a /x/a.c", "/x"), "");
+    EXPECT_EQ(compiler_for("gcc -O2 -g", true), "gcc -O1 -g");
+    EXPECT_EQ(compiler_for("gcc -O2 -g", false), "gcc -O2 -g");
+}
+
+// Jobs that only succeed if so many run at the same time.
+TEST(Units, AsManyJobsRunAtOnceAsAreAllowed) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    const auto meet = [&](size_t jobs, unsigned threads, std::chrono::milliseconds patience) {
+        size_t here = 0;
+        const auto job = [&] {
+            std::unique_lock lock(mutex);
+            here++;
+            changed.notify_all();
+            return changed.wait_for(lock, patience, [&] { return here >= jobs; });
+        };
+        return run_jobs(std::vector<std::function<bool()>>(jobs, job), threads);
+    };
+    constexpr std::chrono::seconds long_enough(20);
+    EXPECT_TRUE(meet(1, 0, long_enough)) << "the caller is one of them";
+    EXPECT_TRUE(meet(2, 2, long_enough));
+    EXPECT_TRUE(meet(3, 3, long_enough));
+    EXPECT_TRUE(meet(3, 8, long_enough));
+    constexpr std::chrono::milliseconds moment(30);
+    EXPECT_FALSE(meet(2, 1, moment));
+    EXPECT_FALSE(meet(3, 2, moment));
 }
 
 TEST(Units, JobsRunUntilOneFails) {
