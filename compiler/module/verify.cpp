@@ -125,10 +125,7 @@ using Place = std::pair<size_t, uint64_t>; // section, offset
 // Returns the places that a table of 32-bit self-relative addresses points to, sorted.
 std::vector<Place> places_in(const ElfObject& module, std::string_view table) {
     std::vector<Place> places;
-    size_t index = module.section_index(table);
-    if (!index)
-        return places;
-    for (const ObjectRelocation& relocation : module.relocations(index)) {
+    for (const ObjectRelocation& relocation : module.relocations(module.section_index(table))) {
         const ObjectSymbol& symbol = module.symbols()[relocation.symbol];
         places.push_back({symbol.section, symbol.value + relocation.addend});
     }
