@@ -75,6 +75,22 @@ TEST_F(Checks, AScriptUsesWhatItIsProvidedWith) {
     EXPECT_FALSE(takes_addresses_);
 }
 
+// The nearest of the names that are provided, whoever provides them.
+TEST_F(Checks, ANameThatIsMisspeltGetsTheNearest) {
+    const auto hint = [&](const std::string& name) {
+        const std::string bytes = assembled(script + ("call " + name + "\n"));
+        const auto facts = check_script_object(*ElfObject::read(bytes, "x.o"), kit_);
+        return facts ? "provided" : facts.failure().hint;
+    };
+    EXPECT_EQ(hint("djs_tabel"), "did you mean 'djs_table'?");
+    EXPECT_EQ(hint("_prinkt"), "did you mean '_printk'?");
+    EXPECT_EQ(hint("vfs_raed"), "") << "scripts may not use vfs_read";
+    const std::string bytes = assembled(whole + std::string("call vfs_raed\n"));
+    const Status status = check_module(*ElfObject::read(bytes, "x.o"), kit_);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.failure().hint, "did you mean 'vfs_read'?");
+}
+
 TEST_F(Checks, AScriptDefinesItsOwnNames) {
     EXPECT_EQ(of_script(".globl djs_table\ndjs_table: nop\n"),
               "the script's object defines 'djs_table', which is the runtime's");

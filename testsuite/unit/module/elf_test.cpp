@@ -86,6 +86,60 @@ TEST(Elf, ReadsAnObject) {
     EXPECT_EQ(data[1].addend, 8);
 }
 
+// Symbols that are in no section: undefined, absolute and common ones (gABI, "Special Section
+// Indexes").
+TEST(Elf, SomeSymbolsAreInNoSection) {
+    TestFolder folder;
+    const std::string source = folder.path + "/x.s", object = folder.path + "/x.o";
+    ASSERT_TRUE(write_file(source, ".globl absolute\nabsolute = 5\n.comm shared, 8\n"
+                                   ".text\ncall outside\n.globl inside\ninside: nop\n"));
+    const auto outcome = run_tool({"as", "--64", "-o", object, source});
+    ASSERT_TRUE(outcome && outcome->status == 0);
+    const std::string bytes = *read_file(object);
+    const auto read = ElfObject::read(bytes, "x.o");
+    ASSERT_TRUE(read);
+    size_t found = 0;
+    for (const ObjectSymbol& symbol : read->symbols()) {
+        const ObjectSection* section = read->section_of(symbol);
+        if (symbol.name == "inside")
+            EXPECT_TRUE(section && section->name == ".text");
+        else if (symbol.name == "absolute" || symbol.name == "shared" || symbol.name == "outside")
+            EXPECT_EQ(section, nullptr) << symbol.name;
+        else
+            continue;
+        found++;
+    }
+    EXPECT_EQ(found, 4u);
+    EXPECT_EQ(read->section("none"), nullptr);
+    EXPECT_EQ(read->section(""), nullptr) << "the null section is none";
+    EXPECT_EQ(read->section_index("none"), 0u);
+}
+
+// A header is 64 bytes.
+TEST(Elf, AHeaderAloneIsNoObject) {
+    const std::string bytes = assembled();
+    const auto message = [&](size_t size) {
+        const auto object = ElfObject::read(std::string_view(bytes).substr(0, size), "x.o");
+        return object ? "" : object.failure().message;
+    };
+    const std::string before = "x.o: is not a complete object file: ";
+    EXPECT_EQ(message(63), before + "it has no ELF header");
+    EXPECT_EQ(message(64), before + "the section headers are truncated");
+    std::string without = bytes.substr(0, 64);
+    Elf64_Ehdr header;
+    std::memcpy(&header, without.data(), sizeof header);
+    header.e_shnum = 1;
+    header.e_shstrndx = 0;
+    header.e_shoff = 64;
+    std::memcpy(without.data(), &header, sizeof header);
+    without.resize(64 + sizeof(Elf64_Shdr)); // the null section, without names
+    const auto object = ElfObject::read(without, "x.o");
+    ASSERT_TRUE(object) << object.failure().message;
+    EXPECT_EQ(object->sections().size(), 1u);
+    EXPECT_TRUE(object->symbols().empty());
+    EXPECT_EQ(object->sections()[0].name, "");
+}
+
 TEST(Elf, OtherFilesAreRefused) {
     std::string bytes = assembled();
     for (std::string_view other : {"", "x", "\177ELF", "#!/bin/sh\n"})
@@ -206,6 +260,53 @@ TEST(Name, PlaceholderIsReplacedEverywhere) {
     ASSERT_TRUE(changed);
     std::string info(changed->section(".modinfo")->bytes);
     EXPECT_EQ(info, std::string("a=b\0", 4) + "name=short" + std::string(51, '\0'));
+}
+
+// Wherever a string begins and ends: at the beginning of a section, beside another.
+TEST(Name, PlaceholderIsFoundWhereverItIsAWholeString) {
+    const std::string mark(name_placeholder), begin = ".section .gnu.linkonce.this_module,\"aw\"\n";
+    TestFolder folder;
+    const auto places_in = [&](const std::string& text) {
+        const std::string source = folder.path + "/x.s", object = folder.path + "/x.o";
+        EXPECT_TRUE(write_file(source, text));
+        const auto outcome = run_tool({"as", "--64", "-o", object, source});
+        EXPECT_TRUE(outcome && outcome->status == 0);
+        std::string bytes = *read_file(object);
+        const auto parsed = ElfObject::read(bytes, "x.o");
+        const auto places = find_placeholders(bytes, *parsed);
+        if (!places)
+            return places.failure().message;
+        for (const size_t place : *places)
+            EXPECT_EQ(bytes.substr(place, mark.size()), mark);
+        put_name(bytes, *places, std::string(55, 'n'));
+        EXPECT_EQ(bytes.find(mark), std::string::npos);
+        return std::to_string(places->size());
+    };
+    const std::string string = ".asciz \"" + mark + "\"\n", info = ".section .modinfo,\"a\"\n";
+    const std::string named = ".asciz \"name=" + mark + "\"\n";
+    EXPECT_EQ(places_in(begin + string + info + named), "2");
+    EXPECT_EQ(places_in(begin + ".byte 0\n" + string + string + info + named + named), "4");
+    EXPECT_EQ(places_in(begin + string + info + named + ".section .rodata\n" + string + string),
+              "4");
+    // What is not loaded stays.
+    EXPECT_EQ(places_in(begin + string + info + named + ".section .comment2\n.ascii \"x\"\n"), "2");
+    const std::string none = "the module has no place for its name";
+    EXPECT_EQ(places_in(begin + string), none);
+    EXPECT_EQ(places_in(info + named), none);
+    EXPECT_EQ(places_in(info + string + begin + string), none) << "without name=";
+    const auto longer = [](const std::string& section) {
+        return "the runtime uses the module name inside a longer string, in " + section;
+    };
+    EXPECT_EQ(places_in(begin + string + info + ".asciz \"xname=" + mark + "\"\n"),
+              longer(".modinfo"));
+    EXPECT_EQ(places_in(begin + string + info + named + ".section .rodata\n.asciz \"name=" + mark +
+                        "\"\n"),
+              longer(".rodata"));
+    EXPECT_EQ(places_in(begin + ".ascii \"" + mark + "\"\n" + info + named),
+              longer(".gnu.linkonce.this_module"))
+        << "it has no end";
+    EXPECT_EQ(places_in(begin + string + ".ascii \"" + mark + mark + "\\0\"\n" + info + named),
+              longer(".gnu.linkonce.this_module"));
 }
 
 TEST(Name, PlaceholderWithinLongerTextIsRefused) {

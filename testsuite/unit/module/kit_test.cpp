@@ -118,59 +118,6 @@ TEST(Manifest, KeepsEverything) {
     EXPECT_EQ(file_name({}, "a"), "a");
 }
 
-TEST(Sources, AreCombinedWithoutTheStub) {
-    auto files = read_sources(tiny_runtime());
-    ASSERT_TRUE(files) << files.failure().message;
-    // helper.c includes no kernel header and uses a name that the kernel uses, too.
-    auto combined = combine_sources(*files, 1);
-    ASSERT_EQ(combined.size(), 2u);
-    EXPECT_EQ(combined[0].name, "combined_1.c");
-    EXPECT_EQ(combined[0].text, "#include \"main.c\"\n#include \"offsets.c\"\n");
-    EXPECT_EQ(combined[1].name, "combined_2.c");
-    EXPECT_EQ(combined[1].text, "#include \"helper/helper.c\"\n");
-    EXPECT_EQ(combine_sources(*files, 2).size(), 3u);
-    EXPECT_EQ(combine_sources(*files, 50).size(), 3u);
-    EXPECT_TRUE(combine_sources({}, 2).empty());
-}
-
-TEST(Sources, MustBeThoseThatTheProgramWasBuiltWith) {
-    const std::string runtime = std::string(DJSTAP_SOURCE_DIR) + "/runtime";
-    EXPECT_TRUE(check_agreement({runtime}));
-    TestFolder folder;
-    std::filesystem::copy(runtime + "/include", folder.path + "/include");
-    EXPECT_TRUE(check_agreement({folder.path}));
-    std::ofstream(folder.path + "/include/script.h", std::ios::app) << "/* */";
-    const Status changed = check_agreement({folder.path});
-    ASSERT_FALSE(changed);
-    EXPECT_NE(changed.failure().message.find("/include/script.h differs"), std::string::npos);
-    std::filesystem::remove(folder.path + "/include/script.h");
-    EXPECT_FALSE(check_agreement({folder.path}));
-}
-
-TEST(Sources, AreWithoutWhatABuildLeft) {
-    TestFolder folder;
-    std::filesystem::copy(tiny_runtime().directory, folder.path,
-                          std::filesystem::copy_options::recursive);
-    for (const char* name : {"/djprobe.mod.c", "/.main.c", "/main.o"})
-        std::ofstream(folder.path + name) << "left";
-    const auto before = read_sources(tiny_runtime()), files = read_sources({folder.path});
-    ASSERT_TRUE(before && files);
-    ASSERT_EQ(files->size(), before->size());
-    for (size_t i = 0; i < files->size(); i++)
-        EXPECT_EQ((*files)[i].name, (*before)[i].name);
-}
-
-TEST(Sources, MissingOnesAreNamed) {
-    auto none = read_sources({"/no/such/folder"});
-    ASSERT_FALSE(none);
-    EXPECT_EQ(none.failure().message,
-              "the runtime's sources cannot be read: /no/such/folder: No such file or directory");
-    TestFolder empty;
-    auto nothing = read_sources({empty.path});
-    ASSERT_FALSE(nothing);
-    EXPECT_NE(nothing.failure().message.find("Kbuild is missing"), std::string::npos);
-}
-
 TEST(KitFiles, OnesThatAreNotHeldOpenHaveTheirUsualPaths) {
     KitFiles files("/kit");
     EXPECT_EQ(files.path("runtime.o"), "/kit/runtime.o");

@@ -56,6 +56,62 @@ TEST(Requirements, KernelsThatTheRuntimeDoesNotKnowAreRefused) {
     }
 }
 
+// Each of the files without which no module can be built, and what they must say.
+TEST(Requirements, HeadersAreComplete) {
+    ANY_KERNEL(kernel);
+    TestFolder folder;
+    KernelFiles files = kernel->files();
+    files.build_dir = folder.path + "/build";
+    files.config = folder.path + "/config";
+    const auto put = [&](const std::string& name, const std::string& text) {
+        fs::create_directories(fs::path(files.build_dir + name).parent_path());
+        ASSERT_TRUE(write_file(files.build_dir + name, text));
+    };
+    const auto told = [&](const std::string& config) {
+        EXPECT_TRUE(write_file(files.config, config));
+        const Status status = check_requirements(*open_kernel(files));
+        return status ? "" : status.failure().message + "\n" + status.failure().hint;
+    };
+    const std::string headers = "linux-headers-" + files.release;
+    const auto incomplete = [&](const std::string& name) {
+        return "the kernel headers of " + files.release + " are incomplete: missing " +
+               files.build_dir + name + "\napt-get install --reinstall " + headers;
+    };
+    for (const char* name : {"/Makefile", "/.config", "/Module.symvers", "/scripts/mod/modpost",
+                             "/include/generated/utsrelease.h"}) {
+        EXPECT_EQ(told(""), incomplete(name));
+        put(name, "");
+    }
+    const auto other = [&](const std::string& release) {
+        return "the kernel headers in " + files.build_dir + " are those of " + release +
+               ", the kernel is " + files.release + "\napt-get install " + headers;
+    };
+    EXPECT_EQ(told(""), other(""));
+    const std::string define = "#define UTS_RELEASE \"";
+    for (const std::string& release : {std::string("9.9"), files.release + "x", std::string()}) {
+        put("/include/generated/utsrelease.h", define + release + "\"\n");
+        EXPECT_EQ(told(""), other(release));
+    }
+    put("/include/generated/utsrelease.h", "/* \"9.9\" */\n" + define + files.release + "\"\n");
+    EXPECT_EQ(told(""), "");
+    EXPECT_EQ(told("CONFIG_OBJTOOL=y\n"), incomplete("/tools/objtool/objtool"));
+    put("/tools/objtool/objtool", "");
+    EXPECT_EQ(told("CONFIG_OBJTOOL=y\n"), incomplete("/tools/objtool/objtool")) << "it cannot run";
+    fs::permissions(files.build_dir + "/tools/objtool/objtool", fs::perms::owner_all);
+    EXPECT_EQ(told("CONFIG_OBJTOOL=y\n"), "");
+    // The compiler, by the first word of its version, else gcc.
+    EXPECT_EQ(told("CONFIG_CC_VERSION_TEXT=\"no-such-gcc-99 (Debian) 99\"\n"),
+              "the compiler that " + files.release +
+                  " was built with, no-such-gcc-99, is not "
+                  "installed\napt-get install gcc-99 (or " +
+                  headers + ", which needs it)");
+    EXPECT_EQ(told("CONFIG_CC_VERSION_TEXT=\"nocompiler 99\"\n"),
+              "the compiler that " + files.release +
+                  " was built with, nocompiler, is not "
+                  "installed\napt-get install nocompiler (or " +
+                  headers + ", which needs it)");
+}
+
 TEST(Requirements, MissingToolsNameThePackage) {
     ANY_KERNEL(any);
     const std::string path = getenv("PATH");

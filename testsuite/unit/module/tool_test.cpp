@@ -30,3 +30,81 @@ TEST(Tool, OutputStatusAndMissingPrograms) {
                          [&](std::string_view line) { lines.emplace_back(line); }));
     EXPECT_EQ(lines, (std::vector<std::string>{"a", "bc"}));
 }
+
+// What make, Kbuild and gcc read of the environment (Documentation/kbuild/kbuild.rst, the manuals
+// of make and gcc), and what only looks like it.
+TEST(Tool, HasNoVariablesThatSteerABuild) {
+    const std::vector<std::string> steering{"MAKEFLAGS",
+                                            "MAKELEVEL",
+                                            "MFLAGS",
+                                            "MAKEFILES",
+                                            "GNUMAKEFLAGS",
+                                            "MAKEOVERRIDES",
+                                            "ARCH",
+                                            "V",
+                                            "W",
+                                            "C",
+                                            "O",
+                                            "M",
+                                            "MO",
+                                            "CC",
+                                            "LD",
+                                            "LLVM",
+                                            "CROSS_COMPILE",
+                                            "CPATH",
+                                            "KCFLAGS",
+                                            "KCPPFLAGS",
+                                            "KAFLAGS",
+                                            "KBUILD_CFLAGS",
+                                            "KBUILD_OUTPUT",
+                                            "C_INCLUDE_PATH",
+                                            "GCC_SPECS",
+                                            "LANG",
+                                            "LANGUAGE",
+                                            "LC_MESSAGES",
+                                            "INSTALL_MOD_PATH"};
+    const std::vector<std::string> others{"ARCHIVE", "VV", "CCACHE_DIR", "KBUILD", "MAKE_X", "LCX"};
+    for (const std::vector<std::string>& names : {steering, others})
+        for (const std::string& name : names)
+            setenv(name.c_str(), "of-the-test", 1);
+    const auto outcome = run_tool({"env"});
+    for (const std::vector<std::string>& names : {steering, others})
+        for (const std::string& name : names)
+            unsetenv(name.c_str());
+    ASSERT_TRUE(outcome);
+    const std::string output = "\n" + outcome->output;
+    for (const std::string& name : steering)
+        EXPECT_EQ(output.find("\n" + name + "=of-the-test\n"), std::string::npos) << name;
+    for (const std::string& name : others)
+        EXPECT_NE(output.find("\n" + name + "=of-the-test\n"), std::string::npos) << name;
+}
+
+TEST(Tool, GivesTheFirstMegabyte) {
+    const auto outcome = run_tool({"sh", "-c", "head -c 1500000 /dev/zero | tr '\\0' x"});
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->output, std::string(1'048'576, 'x'));
+}
+
+TEST(Tool, QuotesForTheShell) {
+    for (const char* word :
+         {"", "plain", "two words", "it's", "'", "''", "$HOME `id` \"x\" \\", "a\nb", "*", "#"}) {
+        const auto outcome = run_tool({"sh", "-c", "printf %s " + quoted_for_shell(word)});
+        ASSERT_TRUE(outcome);
+        EXPECT_EQ(outcome->output, word);
+    }
+}
+
+TEST(Tool, TheFirstErrorsAreADozenLines) {
+    EXPECT_EQ(first_errors(""), "");
+    EXPECT_EQ(first_errors("x.c:1:1: error: a"), "\n  x.c:1:1: error: a");
+    EXPECT_EQ(first_errors("a\nb\n"), "\n  a\n  b");
+    EXPECT_EQ(first_errors("x.c: In function 'f':\na\ncc1: all warnings being treated as "
+                           "errors\nb cc1: b\n"),
+              "\n  a\n  b cc1: b");
+    std::string lines, first;
+    for (int i = 1; i <= 20; i++) {
+        lines += "x.c: In function 'f':\n" + std::to_string(i) + "\n";
+        first += i <= 12 ? "\n  " + std::to_string(i) : "";
+    }
+    EXPECT_EQ(first_errors(lines), first);
+}
