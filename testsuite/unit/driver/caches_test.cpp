@@ -147,6 +147,23 @@ TEST_F(Caches, OfDjstapAreCleanedOnceADay) {
     unsetenv("DJSTAP_CACHE");
 }
 
+// Whoever can write to the folder could have replaced what is in it by links to other files.
+TEST_F(Caches, ThatOthersCanWriteToAreLeftAlone) {
+    const std::string cache = folder / "cache";
+    setenv("DJSTAP_CACHE", cache.c_str(), 1);
+    const int64_t today = time(nullptr);
+    file("cache/old", 10, today - 31 * day);
+    fs::permissions(cache, fs::perms::all);
+    clean_caches();
+    EXPECT_TRUE(there("cache/old"));
+    EXPECT_FALSE(there("cache/cleaned"));
+    fs::permissions(cache, fs::perms::owner_all);
+    clean_caches();
+    EXPECT_FALSE(there("cache/old"));
+    EXPECT_TRUE(there("cache/cleaned"));
+    unsetenv("DJSTAP_CACHE");
+}
+
 TEST_F(Caches, AFolderThatIsNotThereIsNoError) {
     EXPECT_EQ(apply_rules(folder / "none", CacheRules(), now), 0u);
 }
