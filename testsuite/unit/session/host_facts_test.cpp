@@ -82,6 +82,42 @@ TEST(HostFactsText, ComesFromAnotherMachine) {
     EXPECT_EQ(parse_host_facts(to_json(odd))->host, "\uFFFD");
 }
 
+// The release of a kernel is a part of paths and of the names of packages: uname -r of Debian,
+// Ubuntu, Fedora, and of kernels that someone has built.
+TEST(HostFactsText, AReleaseIsAWord) {
+    for (const char* release :
+         {"6", "6.1.0-56-cloud-amd64", "6.12~rc1", "6.1+", "a_b", "Z", "09az", "-6", "_", "~"})
+        EXPECT_EQ(facts_reason(facts_with("release", release)), "accepted") << release;
+    for (const char before_and_behind : std::string("*,/:;@[\\]^`{|}\x7f !\"#$%&'()<=>?"))
+        EXPECT_NE(facts_reason(facts_with("release", std::string("6") + before_and_behind)),
+                  "accepted")
+            << before_and_behind;
+    EXPECT_EQ(facts_reason(facts_with("release", ".6")),
+              "these are not the facts of a host: 'release' is not the release of a kernel");
+    EXPECT_EQ(facts_reason(facts_with("release", "6.")), "accepted");
+    EXPECT_NE(facts_reason(facts_with("release", "\u00e4")), "accepted");
+}
+
+TEST(HostFactsText, TextsAreShownOnATerminal) {
+    for (const char* text : {"a\tb", "\x7f", "\x1f", "\n"})
+        EXPECT_EQ(facts_reason(facts_with("version", text)),
+                  "these are not the facts of a host: 'version' is not a text");
+    for (const char* text : {"", " ", "~", "\u00e4"})
+        EXPECT_EQ(facts_reason(facts_with("version", text)), "accepted");
+    EXPECT_EQ(facts_reason(facts_with("processors", 1.5)),
+              "these are not the facts of a host: 'processors' is not a number");
+    EXPECT_EQ(facts_reason(facts_with("calls_at_entries", 1)),
+              "these are not the facts of a host: 'calls_at_entries' is neither true nor false");
+    EXPECT_EQ(facts_reason(facts_with("djstap_facts", 0)),
+              "the facts have version 0, djstap reads version 1");
+    for (const nlohmann::json& version :
+         {nlohmann::json(-1), nlohmann::json("1"), nlohmann::json(1.0)})
+        EXPECT_EQ(facts_reason(facts_with("djstap_facts", version)),
+                  "these are not the facts of a host: 'djstap_facts' is missing");
+    EXPECT_TRUE(parse_host_facts(facts_with("calls_at_entries", true))->calls_at_entries);
+    EXPECT_EQ(parse_host_facts(facts_with("processors", 0))->processors, 0u);
+}
+
 TEST(HostFactsRead, AreThoseOfThisMachine) {
     utsname name{};
     uname(&name);
