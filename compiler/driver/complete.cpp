@@ -109,13 +109,15 @@ class Completion {
             if (name.starts_with(place_.typed) && std::none_of(out.begin(), out.end(), same))
                 out.push_back({name, what});
         };
+        bool has_variables = false;
         for (const ProbeListing& each : listed(place_.before, true))
             for (const std::string& variable : each.variables) {
                 const size_t colon = variable.find(':');
                 add(variable.substr(0, colon),
                     colon == std::string::npos ? "" : variable.substr(colon + 1));
+                has_variables = true;
             }
-        if (!out.empty())
+        if (has_variables) // also if $$ is typed, which none of them begins with
             for (const char* all : {"$$vars", "$$parms", "$$locals", "$$return"})
                 add(all, "all as text");
         std::ranges::sort(out, {}, &CompletedName::text);
