@@ -263,9 +263,7 @@ bool print_probe_types(Invocation& invocation) {
 }
 
 bool print_aliases(Invocation& invocation) {
-    std::vector<std::string> names = invocation.tapsets().alias_names();
-    std::sort(names.begin(), names.end());
-    for (const std::string& name : names)
+    for (const std::string& name : invocation.tapsets().alias_names())
         invocation.output().line(name);
     return !invocation.diagnostics.has_errors();
 }
@@ -275,8 +273,6 @@ bool print_functions(Invocation& invocation) {
     // own.
     std::vector<std::string> names = invocation.tapsets().function_names();
     std::erase_if(names, [](const std::string& name) { return name.starts_with("__"); });
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
     auto type = [](ast::TypeName name) {
         return name == ast::TypeName::Long     ? ":long"
                : name == ast::TypeName::String ? ":string"

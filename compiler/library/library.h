@@ -37,7 +37,7 @@ class Library {
     // documentation.
     virtual std::vector<const ast::File*> all_files() = 0;
 
-    // Names for hints and listings.
+    // Names for hints and listings, ascending and unique.
     virtual std::vector<std::string> function_names() const = 0;
     virtual std::vector<std::string> alias_names() const = 0; // full dotted names
 };
