@@ -111,6 +111,13 @@ TEST(HostsOutput, JsonHasTheValuesOfEachHost) {
               Json({{"name,6,x", "value"}}));
 }
 
+// Another version of djstap may write keys that this one does not know.
+TEST(HostsOutput, KeysThatCannotBeReadAreEmpty) {
+    const Json json = object(
+        [](HostsOutput& output) { output.values({global("number", 1, {element("x", 3, "")})}); });
+    EXPECT_EQ(json["data"]["last"], Json({{"", 3}}));
+}
+
 TEST(HostsOutput, WhatIsNoUtf8IsReplacedInJson) {
     EXPECT_EQ(object([](HostsOutput& output) { output.printed("a", 0, "\xff"); })["data"],
               "\xef\xbf\xbd");

@@ -9,7 +9,9 @@
 #include "parsed_options.h"
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -152,6 +154,42 @@ TEST_F(Runs, AnswerTheConditionsOfScripts) {
     EXPECT_FALSE(user.preprocessor().guru);
     Invocation process(accept({"--runtime=process", "-c", "/bin/true", "-e", "x"}));
     EXPECT_EQ(process.preprocessor().runtime, "process");
+}
+
+// Of a kernel that is not here, every answer is empty.
+TEST_F(Runs, AnswerWhatAKernelIsConfiguredFor) {
+    Invocation invocation(accept({"-p4", "-r", folder + "/none", "-e", "x"}));
+    const PreprocessorContext context = invocation.preprocessor();
+    EXPECT_EQ(context.kernel_release(), "");
+    EXPECT_EQ(context.kernel_config("CONFIG_SMP"), "");
+}
+
+TEST_F(Runs, KeepTheirFolderOnRequest) {
+    {
+        EXPECT_TRUE(Invocation(accept({"-e", "x"})).work.path());
+    }
+    EXPECT_EQ(entries(), 0u);
+    {
+        EXPECT_TRUE(Invocation(accept({"-k", "-e", "x"})).work.path());
+    }
+    EXPECT_EQ(entries(), 1u);
+}
+
+// /dev/full refuses what is written to it.
+TEST_F(Runs, KnowWhetherTheirOutputWasWritten) {
+    const int saved = dup(STDOUT_FILENO), full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    ASSERT_GE(full, 0);
+    fflush(stdout);
+    dup2(full, STDOUT_FILENO);
+    Invocation silent(accept({"-e", "x"})), refused(accept({"-e", "x"}));
+    const bool nothing = silent.flush_output();
+    refused.output().line("text");
+    const bool something = refused.flush_output();
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    close(full);
+    EXPECT_TRUE(nothing);
+    EXPECT_FALSE(something);
 }
 
 TEST_F(Runs, BeginAgainAsAModuleAndSayWhy) {

@@ -103,6 +103,11 @@ TEST(Options, GuestTakesItsReleaseOnlyAfterAnEqualSign) {
         accept({"--guest", "--guest-memory=" + std::to_string(all) + "M", "x"}).guest_memory_mb,
         all);
     reject({"--guest", "--guest-memory=" + std::to_string(all + 1) + "M", "x"});
+    // The largest number that is taken for a size, although no machine has so much.
+    EXPECT_NE(complaint({"--guest", "--guest-memory=2147483647", "x"}).find("must be from 128M to"),
+              std::string::npos);
+    EXPECT_EQ(complaint({"--guest", "--guest-memory=2147483648", "x"}),
+              "--guest-memory=2147483648: not a valid size");
     for (const char* size :
          {"much", "1GB", "-1", "", "M", "1.5G", "127M", "99999999T", "9223372036854775807G"})
         reject({"--guest", "--guest-memory=" + std::string(size), "x"});

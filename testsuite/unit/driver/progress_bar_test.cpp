@@ -36,6 +36,16 @@ TEST(ProgressBar, OnATerminal) {
     }
     EXPECT_EQ(available(leader), "\r\33[K");
     {
+        ProgressBar bar(follower, "Analyzing", 0);
+        bar.show(0);
+        EXPECT_EQ(available(leader), "\rAnalyzing [" + std::string(30, ' ') + "] 0 %");
+    }
+    EXPECT_EQ(available(leader), "\r\33[K") << "nothing is left of it, either";
+    {
+        ProgressBar bar(follower, "Analyzing", 0);
+    }
+    EXPECT_EQ(available(leader), "") << "it was never shown";
+    {
         constexpr double hour = 3600 * 1000;
         ProgressBar quick(follower, "Analyzing", hour);
         quick.show(0.5);

@@ -173,6 +173,7 @@ TEST(RegionsMap, CellsFillRowsInTheOrderOfAddresses) {
     size_t row = 0;
     const double left = map.cells[0].x;
     EXPECT_GT(left, 100) << "the addresses are in front";
+    EXPECT_EQ(map.width(), left + 1400 + 10) << "with the same margin on both sides";
     ASSERT_FALSE(addresses.empty());
     for (size_t i = 0; i < map.cells.size(); i++) {
         const Shown& cell = map.cells[i];

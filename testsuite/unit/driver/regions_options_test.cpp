@@ -58,6 +58,7 @@ TEST(RegionsOptions, EachOptionHasItsOwnMeaning) {
 TEST(RegionsOptions, HelpNamesEachOption) {
     const ParsedRegionsOptions parsed = parse_regions_options({"-h"});
     ASSERT_TRUE(std::holds_alternative<Text>(parsed));
+    EXPECT_NE(std::get<Text>(parsed).text.find("Usage: djstap regions ["), std::string::npos);
     for (const char* name :
          {"--help", "--model", "--function", "--at", "--svg", "--lines", "--unsafe", "--text",
           "--json", "-r RELEASE", "djstap regions", "kernel|relocate|short", "NAME", "PLACES",
