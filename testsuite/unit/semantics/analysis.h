@@ -13,18 +13,47 @@
 #include <gtest/gtest.h>
 #include <sstream>
 #include <unistd.h>
+#include <utility>
 
 namespace djstap::test {
 
-// The cache of all analyses of this process: the index of djstap's own tapsets is the same for all.
+// To index the tapsets takes most of an analysis, half a second with sanitizers, and each test is a
+// process: the index is kept beside the build. The library finds out itself whether it is outdated.
+constexpr const char* kept_index = DJSTAP_BINARY_DIR "/testsuite/tapset-index";
+
+// The cache of all analyses of this process.
 inline const std::string& shared_cache() {
     struct Cache {
         std::string path = std::filesystem::temp_directory_path() / "djstap-cache-XXXXXX";
-        Cache() { path = mkdtemp(path.data()); }
+        Cache() {
+            path = mkdtemp(path.data());
+            std::error_code none;
+            std::filesystem::copy(kept_index, path, none);
+        }
         ~Cache() { std::filesystem::remove_all(path); }
     };
     static const Cache cache;
     return cache.path;
+}
+
+inline std::string text_of(const std::filesystem::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return std::move(text).str();
+}
+
+// Keeps the index that the cache has, which is that of the tapsets alone.
+inline void keep_index() {
+    std::error_code none;
+    std::filesystem::create_directories(kept_index, none);
+    for (const auto& file : std::filesystem::directory_iterator(shared_cache(), none)) {
+        const std::filesystem::path kept = kept_index / file.path().filename();
+        if (text_of(file.path()) == text_of(kept))
+            continue;
+        const std::string made = kept.string() + "." + std::to_string(getpid());
+        std::filesystem::copy_file(file.path(), made, none);
+        std::filesystem::rename(made, kept, none);
+    }
 }
 
 // A folder that is removed at the end.
@@ -59,10 +88,9 @@ struct Analysis {
             folder.write("lib/extra.stp", library_text);
             folders.push_back(folder.path + "/lib");
         }
-        if (library_text.empty())
-            take_kept_index();
         library = Library::open(folders, sources, context, diagnostics);
-        if (library_text.empty())
+        static bool first = true;
+        if (std::exchange(first, false) && own_tapsets && library_text.empty())
             keep_index();
         const uint32_t source = sources.add("input", script);
         auto file = parse_file(sources, source, context, library->macros(), diagnostics);
@@ -95,33 +123,6 @@ struct Analysis {
     Diagnostics diagnostics;
     std::unique_ptr<Library> library;
     std::optional<program::Program> program;
-
-  private:
-    // To index the tapsets takes most of an analysis, half a second with sanitizers, and each test
-    // is a process with a cache of its own: the index is kept beside the build. The library finds
-    // out itself whether it is outdated.
-    static constexpr const char* kept_folder = DJSTAP_BINARY_DIR "/testsuite/tapset-index";
-    void take_kept_index() const {
-        std::error_code none;
-        std::filesystem::copy(kept_folder, folder.path + "/cache", none);
-    }
-    void keep_index() const {
-        std::error_code none;
-        std::filesystem::create_directories(kept_folder, none);
-        for (const auto& file : std::filesystem::directory_iterator(folder.path + "/cache", none)) {
-            const std::filesystem::path kept = kept_folder / file.path().filename();
-            if (text_of(file.path()) == text_of(kept))
-                continue;
-            const std::string made = kept.string() + "." + std::to_string(getpid());
-            std::filesystem::copy_file(file.path(), made, none);
-            std::filesystem::rename(made, kept, none);
-        }
-    }
-    static std::string text_of(const std::filesystem::path& path) {
-        std::ostringstream text;
-        text << std::ifstream(path, std::ios::binary).rdbuf();
-        return std::move(text).str();
-    }
 };
 
 } // namespace djstap::test
