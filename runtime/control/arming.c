@@ -37,19 +37,33 @@ static void do_without_ftrace(void)
 	}
 }
 
+/* Returns whether nothing but the session's end detaches what is attached. */
+static bool stays_attached(void)
+{
+	return !djs_script.condition_count && !djs_script.switch_count &&
+	       !djs_script.overload_percent && !djs_has_modules();
+}
+
 /* Called before kprobes and kretprobes are attached: keeps those at fentry sites from losing hits.
- * The script's own direct calls and ftrace_ops ensure that for all, as long as no condition
- * detaches them. */
+ * The script's own direct calls and ftrace_ops ensure that for all, as long as they are there. */
 static void keep_ftrace(void)
 {
-	bool needed = false;
+	bool needed = false, held = false, kprobes = false;
 	u32 i;
 
 	for (i = 0; i < djs_script.site_count; i++) {
-		if (djs_sites[i].armed && !djs_script.condition_count)
-			return;
-		needed |= !djs_sites[i].error && !djs_sites[i].absent && uses_ftrace(&djs_sites[i]);
+		const struct djs_site_run *run = &djs_sites[i];
+
+		if (run->error || run->absent || !uses_ftrace(run))
+			continue;
+		needed = true;
+		if (djs_mechanism_can(run->mechanism, DJS_IS_KPROBE | DJS_HAS_KPROBE))
+			kprobes = true;
+		else
+			held |= run->armed;
 	}
+	if (held && (stays_attached() || (!kprobes && !djs_script.condition_count)))
+		return;
 	if (needed && djs_ftrace_keep() == -EBUSY)
 		do_without_ftrace();
 }
