@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The files in which uprobes are placed, found when the first probe of a file is attached and kept
-// until the session ends: a file that replaces one under its name is not probed.
+// The files in which uprobes are placed, found when the session starts and kept until it ends: a
+// file that replaces one under its name is not probed.
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/namei.h>

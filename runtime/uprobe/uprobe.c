@@ -244,6 +244,42 @@ static int prepare_uprobe(struct djs_uprobe *probe)
 	return probe->calls ? 0 : -ENOMEM;
 }
 
+/* The programs in whose processes hits count. */
+static struct only_program {
+	struct djs_program program;
+	int error;
+} *programs_of_handlers;
+
+/* Finds the files of all sites when the first are attached, in the task that starts the session:
+ * what conditions and modules attach later is attached by tasks with other root directories. */
+static int find_programs(void)
+{
+	const char *why;
+	u32 i;
+
+	if (programs_of_handlers)
+		return 0;
+	programs_of_handlers =
+	    kvcalloc(djs_script.handler_count, sizeof(*programs_of_handlers), GFP_KERNEL);
+	if (!programs_of_handlers)
+		return -ENOMEM;
+	for (i = 0; i < djs_script.site_count; i++) {
+		const struct djs_site_run *run = &djs_sites[i];
+		struct only_program *only = &programs_of_handlers[run->site->handler];
+		const char *path;
+
+		if (!is_uprobe(run))
+			continue;
+		djs_program_file(run, &why);
+		path = djs_script.handlers[run->site->handler].program;
+		if (!path || only->program.path)
+			continue;
+		only->program.path = path;
+		only->error = djs_program_find(&only->program);
+	}
+	return 0;
+}
+
 static const char *uprobe_failure(int error)
 {
 	switch (error) {
@@ -260,6 +296,7 @@ static const char *uprobe_failure(int error)
 
 static int attach_uprobe(struct djs_site_run *run)
 {
+	const struct only_program *only = &programs_of_handlers[run->site->handler];
 	const char *why;
 	struct inode *inode = djs_program_file(run, &why);
 	struct djs_uprobe *probe;
@@ -267,6 +304,10 @@ static int attach_uprobe(struct djs_site_run *run)
 
 	if (IS_ERR(inode)) {
 		djs_site_failed(run, PTR_ERR(inode), why);
+		return 0;
+	}
+	if (only->error) {
+		djs_site_failed(run, only->error, "the program of the process cannot be found");
 		return 0;
 	}
 	error = djs_program_check_code(run);
@@ -283,13 +324,7 @@ static int attach_uprobe(struct djs_site_run *run)
 	probe->run = run;
 	probe->inode = inode;
 	probe->offset = djs_offset_in_file(run->site);
-	probe->only.path = uprobe_handler(probe)->program;
-	error = probe->only.path ? djs_program_find(&probe->only) : 0;
-	if (error) {
-		kfree(probe);
-		djs_site_failed(run, error, "the program of the process cannot be found");
-		return 0;
-	}
+	probe->only = only->program;
 	error = prepare_uprobe(probe);
 	run->data = probe;
 	run->armed = 1; /* it may be hit at once */
@@ -316,6 +351,8 @@ static void free_detached_uprobes(void)
 		struct djs_uprobe *probe = detached_uprobes;
 
 		detached_uprobes = probe->next;
+		if (probe->calls) /* their returns may not be seen */
+			djs_calls_forget(probe->calls);
 		kfree(probe);
 	}
 }
@@ -333,8 +370,11 @@ static void detach_uprobe(struct djs_site_run *run)
 
 static int uprobe_attach(void)
 {
+	int error = find_programs();
 	u32 i;
 
+	if (error)
+		return error;
 	for (i = 0; i < djs_script.site_count; i++) {
 		struct djs_site_run *run = &djs_sites[i];
 
@@ -358,6 +398,8 @@ static void uprobe_disarm(void)
 static void uprobe_free(void)
 {
 	free_calls();
+	kvfree(programs_of_handlers);
+	programs_of_handlers = NULL;
 	djs_programs_release();
 }
 
