@@ -14,9 +14,6 @@
 
 #ifdef DJS_HAVE_TRACEPOINTS
 
-/* A task makes one call at a time: it needs no other name. */
-#define ONLY_CALL 1
-
 /* Its values would stay for ever. */
 static DJS_HANDLER_CODE bool never_returns(long number)
 {
@@ -34,7 +31,7 @@ static DJS_HANDLER_CODE bool is_new_task(struct pt_regs *regs, long result)
 
 static DJS_HANDLER_CODE void keep_values(const struct djs_process_site *site, struct pt_regs *regs)
 {
-	u64 *values = djs_call_begin(site->calls, site, ONLY_CALL);
+	u64 *values = djs_call_begin(site->calls, site, DJS_SYSTEM_CALL);
 	struct djs_ctx *ctx;
 	bool valid = false;
 
@@ -52,7 +49,7 @@ static DJS_HANDLER_CODE void keep_values(const struct djs_process_site *site, st
 
 static DJS_HANDLER_CODE void hit_return(const struct djs_process_site *site, struct pt_regs *regs)
 {
-	u64 *values = site->calls ? djs_call_find(site->calls, site, ONLY_CALL) : NULL;
+	u64 *values = site->calls ? djs_call_find(site->calls, site, DJS_SYSTEM_CALL) : NULL;
 	struct djs_ctx *ctx;
 
 	if (site->calls && !values)

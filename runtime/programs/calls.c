@@ -131,8 +131,12 @@ static DJS_HANDLER_CODE struct call *find_call(const struct djs_calls *calls, u3
 
 static DJS_HANDLER_CODE bool is_of_current(const struct djs_calls *calls, const struct call *call)
 {
-	return call->task_started == current->start_boottime &&
-	       call->task_executed == current->self_exec_id && call->era == READ_ONCE(calls->era);
+	if (call->era != READ_ONCE(calls->era))
+		return false;
+	/* A task returns from each system call that it makes: also from execve, which gives it
+	 * another number, and if it was not the first thread also the first one's age. */
+	return call->frame == DJS_SYSTEM_CALL || (call->task_started == current->start_boottime &&
+						  call->task_executed == current->self_exec_id);
 }
 
 /* The call's own place from before, else a free one, else that of the oldest call. Counts the

@@ -53,6 +53,9 @@ bool djs_concerns_process(u64 only);
 
 struct djs_calls;
 
+/* The frame of a system call: a task makes one at a time. */
+#define DJS_SYSTEM_CALL 1
+
 /* Makes room for `count` calls with `words` values each. NULL: no memory. */
 struct djs_calls *djs_calls_make(u32 count, u32 words);
 void djs_calls_free(struct djs_calls *calls);
