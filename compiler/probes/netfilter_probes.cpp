@@ -7,6 +7,7 @@
 #include "include/script.h"
 #include "system/number.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -79,6 +80,15 @@ bool refuse(const ast::PointComponent& component, std::span<const Named> names,
     return false;
 }
 
+// Returns how many hooks a family has, 0 if there is no such family: the kernel emits a warning if
+// it is asked for another one (nf_hook_entry_head in net/netfilter/core.c).
+int64_t hooks_of(int64_t family) {
+    constexpr int64_t arp = 3, arp_hooks = 3, all_hooks = 5;
+    const bool known =
+        std::ranges::any_of(families, [&](const Named& each) { return each.value == family; });
+    return !known ? 0 : family == arp ? arp_hooks : all_hooks;
+}
+
 // Defines what a script sees as variables: runtime/netfilter passes them like a function's
 // arguments.
 void add_variables(FunctionInfo& function, const DebugInfo& info) {
@@ -117,8 +127,16 @@ bool resolve_netfilter(const ast::ProbePoint& point, Resolver& resolver,
                           : std::optional<int64_t>(0);
     if (!hook_number)
         return refuse(hook, hooks, resolver);
-    if (!family_number)
+    if (!family_number || hooks_of(*family_number) == 0)
         return refuse(family, families, resolver);
+    if (*hook_number < 0 || *hook_number >= hooks_of(*family_number)) {
+        resolver.diagnostics
+            .report(DiagnosticKind::CannotProbe, hook.argument_range,
+                    {hook.string, family.string + " has no such hook"})
+            .hint(family.string + " has the hooks 0 to " +
+                  std::to_string(hooks_of(*family_number) - 1));
+        return false;
+    }
     if (!rank)
         return refuse(*priority, {}, resolver);
     Candidate candidate;

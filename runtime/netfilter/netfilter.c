@@ -29,12 +29,38 @@ static DJS_HANDLER_CODE unsigned int packet_seen(void *data, struct sk_buff *skb
 	return djs_register_argument(&regs, 5) == NF_DROP ? NF_DROP : NF_ACCEPT;
 }
 
+/* The kernel emits a warning if it is asked for hooks of a family that it was built without. */
+static bool has_family(u64 family)
+{
+	switch (family) {
+	case NFPROTO_INET:
+	case NFPROTO_IPV4:
+	case NFPROTO_IPV6:
+		return true;
+#ifdef CONFIG_NETFILTER_FAMILY_ARP
+	case NFPROTO_ARP:
+		return true;
+#endif
+#ifdef CONFIG_NETFILTER_FAMILY_BRIDGE
+	case NFPROTO_BRIDGE:
+		return true;
+#endif
+	default:
+		return false;
+	}
+}
+
 static int attach_hook(struct djs_site_run *run)
 {
 	const struct djs_handler *handler = &djs_script.handlers[run->site->handler];
-	struct nf_hook_ops *ops = kzalloc(sizeof(*ops), GFP_KERNEL);
+	struct nf_hook_ops *ops;
 	int error;
 
+	if (!has_family(handler->arguments[DJS_NETFILTER_FAMILY])) {
+		djs_site_failed(run, -EOPNOTSUPP, "this kernel has no hooks of that family");
+		return 0;
+	}
+	ops = kzalloc(sizeof(*ops), GFP_KERNEL);
 	if (!ops)
 		return -ENOMEM;
 	ops->hook = packet_seen;

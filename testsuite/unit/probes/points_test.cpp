@@ -89,6 +89,28 @@ TEST(SessionPoints, HaveAPriorityOf32Bits) {
     EXPECT_EQ(kind("netfilter.hook(\"0\").pf(\"2\")"), HandlerKind::Entry);
 }
 
+// The kernel emits a warning if it is asked for a hook or a family that it lacks.
+TEST(PacketHooks, AreThoseThatTheFamilyHas) {
+    const auto errors = [](const std::string& hook, const std::string& family) {
+        const Planned planned("probe netfilter.hook(\"" + hook + "\").pf(\"" + family +
+                              "\") { println(1) }");
+        return planned.plan ? "fine" : planned.errors();
+    };
+    for (const char* family : {"NFPROTO_INET", "NFPROTO_IPV4", "NFPROTO_IPV6", "NFPROTO_BRIDGE"}) {
+        EXPECT_EQ(errors("0", family), "fine") << family;
+        EXPECT_EQ(errors("4", family), "fine") << family;
+        EXPECT_NE(errors("5", family).find("has no such hook"), std::string::npos) << family;
+    }
+    EXPECT_EQ(errors("NF_ARP_FORWARD", "NFPROTO_ARP"), "fine");
+    EXPECT_NE(errors("NF_INET_LOCAL_OUT", "NFPROTO_ARP").find("NFPROTO_ARP has the hooks 0 to 2"),
+              std::string::npos);
+    for (const char* hook : {"-1", "77", "2147483647"})
+        EXPECT_NE(errors(hook, "2").find("has no such hook"), std::string::npos) << hook;
+    for (const char* family : {"0", "4", "5", "12", "13", "258", "-2"})
+        EXPECT_NE(errors("0", family).find("netfilter has no pf of that name"), std::string::npos)
+            << family;
+}
+
 TEST(TimerPoints, JiffiesAreThoseOfTheKernel) {
     const auto period = [](const std::string& point) {
         const Planned planned("probe " + point + " { println(1) }");
