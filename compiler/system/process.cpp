@@ -3,6 +3,7 @@
 
 #include "system/file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -342,8 +343,8 @@ Result<ProgramOutcome> run_program(const std::vector<std::string>& words,
     char buffer[65536];
     size_t told = 0; // all lines before this offset were passed to wanted.line
     for (ssize_t count; (count = read_some(pipe->reader.get(), buffer, sizeof buffer)) > 0;) {
-        if (outcome.output.size() < wanted.most)
-            outcome.output.append(buffer, static_cast<size_t>(count));
+        outcome.output.append(
+            buffer, std::min(static_cast<size_t>(count), wanted.most - outcome.output.size()));
         while (wanted.line) {
             const size_t end = outcome.output.find('\n', told);
             if (end == std::string::npos)

@@ -97,7 +97,7 @@ struct ProgramOutcome {
 // Which part of a program's output is collected.
 struct OutputOptions {
     bool errors = true;                              // standard error as well
-    size_t most = SIZE_MAX;                          // bytes; a little more may be kept at the end
+    size_t most = SIZE_MAX;                          // bytes
     std::function<void(std::string_view)> line = {}; // called with each line as it arrives
 };
 
