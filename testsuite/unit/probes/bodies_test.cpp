@@ -216,6 +216,13 @@ TEST(Values, KeepTheTypesOfTheirOrigins) {
     EXPECT_EQ(use("&$things[1]", "text[2]"), "nothing");
     EXPECT_EQ(use("@var(\"things\")", "number"), "nothing");
     EXPECT_EQ(use("@cast($t, \"struct thing\")", "number"), "nothing");
+    EXPECT_EQ(use("@cast($t, \"struct parcel\", \"extra\")", "weight"), "nothing");
+    EXPECT_NE(use("@cast($t, \"struct parcel\")", "weight"), "nothing");
+    const Planned planned("global t probe kernel.function(\"takes_holder\").call { t = &$h->to } "
+                          "probe timer.s(1) { println(t->b) }");
+    ASSERT_TRUE(planned.plan) << planned.errors();
+    EXPECT_EQ(steps_of(planned.plan->variants.at(1).accesses.begin()->second.value),
+              "operand load8u +8 load8s");
     EXPECT_NE(use("$t", "none").find("has no member 'none'"), std::string::npos);
     EXPECT_NE(use("$t->number", "number"), "nothing");
     EXPECT_NE(use("pid()", "number"), "nothing");

@@ -15,6 +15,8 @@ std::string unreached(const std::string& script, bool notes = true) {
     options.in_process = true;
     options.notes_unreached = notes;
     const auto plan = resolve_probes(*analysis.program, images, options, analysis.diagnostics);
+    if (!plan && notes)
+        ADD_FAILURE() << analysis.errors();
     if (!plan)
         return "failed";
     std::string text;
@@ -73,6 +75,13 @@ TEST_F(Jumps, InlineInstancesAreNotReached) {
     // Nothing of a pattern is left.
     EXPECT_EQ(of("inl*"), "\"inl*\": 1 inline instance of a function cannot be patched\n");
     EXPECT_EQ(of("{inlined,sum}"), "");
+}
+
+TEST_F(Jumps, ProgramsInGoAreNotPatched) {
+    shell("echo table > table && objcopy --add-section .gopclntab=table jumps");
+    EXPECT_EQ(of("sum"), "\"sum\": the program is written in Go, whose stacks are too small for "
+                         "handlers\n");
+    EXPECT_EQ(unreached("probe " + point("sum") + " { println(1) }", false), "failed");
 }
 
 TEST_F(Jumps, EachReasonIsToldOnce) {

@@ -121,6 +121,13 @@ TEST_F(Marks, HaveNoMoreArgumentsThanTheirOwn) {
     ASSERT_TRUE(planned.plan) << planned.errors();
     EXPECT_EQ(steps_of(planned.plan->variants.at(0).accesses.begin()->second.value),
               "constant 5 extend4s");
+    EXPECT_EQ(refusal(mark, "println($$name, $$provider, $$parms, $$vars)"), "fine");
+    const Planned texts("probe " + mark + " { println($$parms) }");
+    ASSERT_TRUE(texts.plan) << texts.errors();
+    const TargetAccess& parameters = texts.plan->variants.at(0).accesses.begin()->second;
+    EXPECT_EQ(parameters.format.at(0).literal, "arg1=");
+    EXPECT_EQ(parameters.format.at(0).conversion, 'x');
+    EXPECT_EQ(parameters.parts.size(), 1U);
     EXPECT_NE(refusal(mark, "println($arg2)").find("has no variable '$arg2'"), std::string::npos);
 }
 

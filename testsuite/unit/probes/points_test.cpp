@@ -177,7 +177,7 @@ std::string listed(const std::string& point, const ListingOptions& wanted = {}) 
             text += " " + variable;
         text += each.jump.empty() ? "\n" : "; " + each.jump + "\n";
     }
-    return text;
+    return text + (diagnostics.all().empty() ? "" : said(diagnostics));
 }
 
 TEST(Listings, AreSortedAndHaveEachPointOnce) {
@@ -203,6 +203,9 @@ TEST(Listings, AreSortedAndHaveEachPointOnce) {
 TEST(Listings, OfSeveralFamiliesHaveWhatExists) {
     EXPECT_EQ(listed("kernel.*(\"first\")"), "kernel.trace(\"made:first\") tracepoint\n");
     EXPECT_EQ(listed("kernel.*(\"nothing_of_that_name*\")"), "");
+    // What is no pattern of a function may be one of another family.
+    EXPECT_EQ(listed("kernel.*(\"f@g@h\")"), "");
+    EXPECT_EQ(listed("kernel.function(\"six\").l*(\"*\")"), "");
     EXPECT_EQ(listed("*.*(\"six\").call"), "kernel.function(\"" + declared("six") +
                                                "\").call djprobe\n"
                                                "kprobe.function(\"six\") djprobe\n");

@@ -218,6 +218,9 @@ TEST_F(Programs, SymbolsSufficeForFunctions) {
     EXPECT_NE(
         refusal(prefix + ".statement(\"sum@program.c:5\")").find("there is only a symbol table"),
         std::string::npos);
+    EXPECT_NE(
+        refusal(prefix + ".function(\"main\").label(\"out\")").find("there is only a symbol table"),
+        std::string::npos);
     EXPECT_NE(refusal(prefix + ".function(\"sum\")", "println($a)").find("compile it with -g"),
               std::string::npos);
     EXPECT_NE(refusal(prefix + ".function(\"sun\")").find("did you mean 'sum'?"),

@@ -199,6 +199,17 @@ TEST(Functions, WithLinesAreThoseDeclaredThere) {
               "the function 'six' is not inlined anywhere; omit .inline to probe its own code");
 }
 
+TEST(Statements, ThatAreNotThereHaveNeighbours) {
+    const std::string place = declared("spaced");
+    const size_t line = std::stoul(place.substr(place.rfind(':') + 1));
+    EXPECT_EQ(said("kernel.statement(\"spaced@kernel.c+1\")"),
+              "no instruction belongs to spaced@kernel.c+1; nearby lines that have one: " +
+                  std::to_string(line) + ", " + std::to_string(line + 3) + "; or append .nearest");
+    EXPECT_EQ(places_of("kernel.statement(\"spaced@kernel.c+2\").nearest"),
+              "kernel.statement(\"spaced@kernel.c:" + std::to_string(line + 3) + "\") kprobe\n");
+    EXPECT_EQ(places_of("kernel.statement(\"spaced@kernel.c+1\")?"), "");
+}
+
 TEST(Functions, KprobesOfPatternsAreLimited) {
     ProbeOptions options;
     options.max_kprobes = 1;

@@ -94,6 +94,13 @@ struct short_name { char name[8]; };
 struct long_name { char name[16]; };
 int takes_short(struct short_name *n) { return 0; }
 int takes_long(struct long_name *n) { return 0; }
+struct holder { struct two *to; };
+int takes_holder(struct holder *h) { return 0; }
+int spaced(int a) {
+    // no code
+
+    return a;
+}
 int fixup_exception(int a) { return a; }
 __attribute__((section(".init.text"))) int at_boot(int a) { return a; }
 )c";
