@@ -184,6 +184,8 @@ size_t converted(const std::string& statements) {
     const Analysis analysis("global a, b, texts probe kernel.function(\"f\") { " + statements +
                             " }");
     EXPECT_TRUE(analysis.program) << analysis.errors();
+    if (!analysis.program)
+        return SIZE_MAX;
     size_t texts = 0;
     program::walk_expressions(
         *analysis.program->probes.at(0)->body,
@@ -207,6 +209,13 @@ TEST(SemanticsStacks, AreTextsOnlyWhereCharactersCount) {
              {"s = backtrace(); x = sprint_stack(s); print(x)", 1U},
              {"s = pid() ? backtrace() : ubacktrace(); a[s]++", 0U},
              {"s = backtrace(); if (s in a) delete a[s]; a[s]++", 0U},
+             {"println(pid() ? strlen(backtrace()) : strlen(backtrace()))", 2U},
+             {"println(strlen(backtrace()) ? 1 : 2)", 1U},
+             {"if (strlen(backtrace()) > 3) exit()", 1U},
+             {"try { error(backtrace()) } catch { exit() }", 1U},
+             {"a[1]++; foreach (k in a limit strlen(backtrace())) println(k)", 1U},
+             {"while (strlen(backtrace())) exit()", 1U},
+             {"a[strlen(backtrace())]++", 1U},
              {"for (s = backtrace(); strlen(s) > 3; s = backtrace()) a[s]++", 1U},
          })
         EXPECT_EQ(converted(statements), count) << statements;

@@ -153,6 +153,8 @@ TEST(Placement, WhatIsNeverReadIsPrintedHereIfItHasASum) {
 TEST(Placement, AScriptThatProbesNothingElseRunsOnHosts) {
     EXPECT_EQ(placements("probe begin { println(1) exit() }"),
               "begin: runs on each host: the script probes nothing there otherwise\n");
+    EXPECT_EQ(globals("global n probe begin { n++ } probe end { println(n) }"),
+              "hosts n adds up; ");
 }
 
 } // namespace

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a typed program has besides statements: comments of globals, what C code uses, alternatives.
+#include "dumps.h"
+
+namespace djstap::test {
+namespace {
+
+// Snapshots have what a comment says of a global.
+TEST(SemanticsComments, AreThoseBehindOrAboveAGlobal) {
+    const auto described = [](const std::string& declaration) {
+        SemanticsOptions options;
+        options.shown_every_ms = 1000;
+        options.shown_whole = true;
+        const Analysis analysis(declaration + "\nprobe timer.s(1) { n = 1 }", options);
+        EXPECT_TRUE(analysis.program) << analysis.errors();
+        return analysis.program ? analysis.global("n").description : "";
+    };
+    EXPECT_EQ(described("global n # packets"), "packets");
+    EXPECT_EQ(described("global n // packets "), "packets");
+    EXPECT_EQ(described("global n /* packets */"), "packets");
+    EXPECT_EQ(described("# packets\nglobal n"), "packets");
+    EXPECT_EQ(described("// of all\n# packets\nglobal n"), "of all packets");
+    EXPECT_EQ(described("/* packets */\nglobal n"), "packets");
+    EXPECT_EQ(described("#!/usr/bin/stap\nglobal n"), "");
+    EXPECT_EQ(described("#!/usr/bin/stap\n# packets\nglobal n"), "packets");
+    EXPECT_EQ(described("# packets\n#! also\nglobal n"), "packets ! also");
+    EXPECT_EQ(described("# something else\n\nglobal n"), "");
+    EXPECT_EQ(described("global m = \"# no\", n # packets"), "packets");
+    EXPECT_EQ(described("global n, m = \"# no\" # packets"), "packets");
+    EXPECT_EQ(described("global n, m = \"\\\"# no\" # packets"), "packets");
+    EXPECT_EQ(described("global n, m = \"\\\\\" # packets"), "packets");
+    EXPECT_EQ(described("global n"), "");
+}
+
+TEST(SemanticsEmbedded, CodeInCLocksWhatItNames) {
+    SemanticsOptions options;
+    options.guru = true;
+    const auto locks = [&](const std::string& code) {
+        const Analysis analysis("global r, w function f:long(s:string, n:long) %{ " + code +
+                                    " STAP_RETURN(1); %} probe timer.s(1) { println(f(\"a\", 2)) } "
+                                    "probe timer.s(2) { r = 1; w = 2; println(r, w) }",
+                                options);
+        EXPECT_TRUE(analysis.program) << analysis.errors();
+        if (!analysis.program)
+            return std::string();
+        const auto& function = *analysis.program->functions.at(0);
+        EXPECT_EQ(function.locals.at(0).type, program::Type::String);
+        EXPECT_EQ(function.locals.at(1).type, program::Type::Long);
+        const program::Effects& effects = analysis.program->probes.at(0)->effects;
+        std::string text;
+        for (const program::Global* each : effects.reads)
+            text += "r:" + each->name + " ";
+        for (const program::Global* each : effects.writes)
+            text += "w:" + each->name + " ";
+        return text;
+    };
+    EXPECT_EQ(locks(""), "");
+    EXPECT_EQ(locks("/* pragma:read:r */"), "r:r ");
+    EXPECT_EQ(locks("/* pragma:write:w */"), "w:w ");
+    EXPECT_EQ(locks("/* pragma:read:r */ /* pragma:write:w */"), "r:r w:w ");
+    EXPECT_EQ(locks("/* pragma:write:r */ /* pragma:read:r */"), "r:r w:r ");
+}
+
+TEST(SemanticsFunctions, OverloadsBehindOneThatAlwaysEndsAreGone) {
+    const auto names = [](const std::string& functions) {
+        const Analysis analysis("global n " + functions +
+                                " probe timer.s(1) { println(f(1)) } probe begin { n = 1 }");
+        EXPECT_TRUE(analysis.program) << analysis.errors();
+        size_t count = 0;
+        for (const auto& function : analysis.program->functions)
+            count += function->name == "f";
+        return count;
+    };
+    EXPECT_EQ(names("function f(a) { return 1 } function f(a) { return 2 }"), 1U);
+    EXPECT_EQ(names("function f(a) { if (a) next; return 1 } function f(a) { return 2 }"), 2U);
+    EXPECT_EQ(names("function f(a) { if (a) next; return 1 } function f(a) { return 2 } "
+                    "function f(a) { return 3 }"),
+              2U);
+    EXPECT_EQ(names("function f(a) { while (n) { if (n) { n--; next } } return 1 } "
+                    "function f(a) { if (n) return; return 2 }"),
+              2U);
+    // Each number of arguments once.
+    const Analysis analysis("function f(a) { next } function f(a) { return 1 } "
+                            "function f(a, b) { return 2 } probe begin { println(f()) }");
+    EXPECT_NE(analysis.errors().find("'f' takes 1 or 2 arguments, but 0 are given"),
+              std::string::npos)
+        << analysis.errors();
+}
+
+TEST(SemanticsAliases, AlternativesOfALibraryMayHaveErrors) {
+    const std::string library = "probe lib.both = lib.bad, lib.good {}\n"
+                                "probe lib.bad = begin { x = no_such_function() }\n"
+                                "probe lib.good = end { y = 1 }\n";
+    const Analysis analysis("probe lib.both { exit() }", {}, library);
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_EQ(analysis.errors(), "");
+    ASSERT_EQ(analysis.program->probes.size(), 1U);
+    EXPECT_EQ(ast::to_string(*analysis.program->probes[0]->points.at(0)), "end");
+    const Analysis none("probe lib.bad { exit() }", {}, library);
+    EXPECT_EQ(none.count("unknown-function"), 1U) << none.errors();
+}
+
+TEST(SemanticsAliases, NamesThatGoOnWronglyAreTold) {
+    const std::string library = "probe lib.one.read = begin {}\nprobe lib.one.write = begin {}\n"
+                                "probe lib.two = begin {}\n";
+    const auto told = [&](const std::string& point) {
+        return Analysis("probe " + point + " { exit() }", {}, library).errors();
+    };
+    EXPECT_EQ(told("lib.one.read"), "");
+    EXPECT_NE(told("lib.one.raed").find("did you mean"), std::string::npos) << told("lib.one.raed");
+    EXPECT_NE(told("lib.on.read").find("lib.one"), std::string::npos) << told("lib.on.read");
+}
+
+TEST(SemanticsStorage, ConditionsAskForWhatTheyRead) {
+    const Analysis analysis("global s, t probe timer.s(1) if (@max(s) > 3) { exit() } "
+                            "probe timer.s(2) { s <<< 1; t <<< 1 } "
+                            "probe kernel.function(\"f\").return { println(@entry(@min(t))) }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    EXPECT_TRUE(analysis.global("s").statistic.max);
+    EXPECT_FALSE(analysis.global("s").statistic.min || analysis.global("s").statistic.sum);
+    EXPECT_TRUE(analysis.global("t").statistic.min);
+    EXPECT_FALSE(analysis.global("t").statistic.max);
+}
+
+TEST(SemanticsProgram, FunctionsAreShownWithTheirVariables) {
+    expect_dump("function f(a) { x = a; s = \"\"; println(x, s); return x } probe begin { "
+                "print(f(1)) }",
+                "function f(a: long): long\n"
+                "    # prints, strings\n"
+                "    local x: long, s: string\n"
+                "    x = a\n"
+                "    s = \"\"\n"
+                "    printf(\"%d%s\\n\", x, s)\n"
+                "    return x\n"
+                "probe begin\n"
+                "    # prints, strings\n"
+                "    printf(\"%d\", f(1))\n");
+}
+
+} // namespace
+} // namespace djstap::test
