@@ -61,6 +61,51 @@ TEST(SemanticsEmbedded, CodeInCLocksWhatItNames) {
     EXPECT_EQ(locks("/* pragma:write:r */ /* pragma:read:r */"), "r:r w:r ");
 }
 
+// What C code reads is not printed at the end.
+TEST(SemanticsEmbedded, CodeInCReadsGlobals) {
+    SemanticsOptions options;
+    options.guru = true;
+    const auto probes = [&](const std::string& code) {
+        const Analysis analysis("global n probe timer.s(1) { n++ } probe end { println(%{ " + code +
+                                    " 1 %}) }",
+                                options);
+        EXPECT_TRUE(analysis.program) << analysis.errors();
+        return analysis.program ? analysis.program->probes.size() : 0;
+    };
+    EXPECT_EQ(probes("/* pragma:read:n */"), 2U);
+    EXPECT_EQ(probes(""), 3U);
+    EXPECT_EQ(probes("/* pragma:write:n */"), 3U);
+}
+
+TEST(SemanticsUnused, FunctionsKeepWhatTheyUse) {
+    const Analysis analysis("function f(a, b) { x = 1; y = b; z = 2; return y } "
+                            "function index() { return 1 } function unused() { return 2 } "
+                            "probe kernel.function(\"f\") { println(f(1, 2), $p[index()]) }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    std::string text;
+    for (const auto& function : analysis.program->functions) {
+        text += function->name + ":";
+        for (const program::Local& local : function->locals)
+            text += local.name + " ";
+    }
+    EXPECT_EQ(text, "f:a b y index:");
+}
+
+TEST(SemanticsTypes, ConflictsOfElementsNameTheirArray) {
+    EXPECT_NE(Analysis("global a probe begin { a[1] = 1; a[2] = \"x\"; println(a[1]) }")
+                  .errors()
+                  .find("an element of 'a' is a string here"),
+              std::string::npos);
+    EXPECT_NE(Analysis("global a probe begin { a[1] = 1; a[\"x\"] = 1; println(a[1]) }")
+                  .errors()
+                  .find("the key of 'a' is a string here"),
+              std::string::npos);
+    EXPECT_NE(Analysis("global a probe begin { a[1, 2] = 1; a[1, \"x\"] = 1; println(a[1, 2]) }")
+                  .errors()
+                  .find("key 2 of 'a' is a string here"),
+              std::string::npos);
+}
+
 TEST(SemanticsFunctions, OverloadsBehindOneThatAlwaysEndsAreGone) {
     const auto names = [](const std::string& functions) {
         const Analysis analysis("global n " + functions +

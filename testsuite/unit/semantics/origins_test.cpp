@@ -193,6 +193,8 @@ TEST(SemanticsTimes, AreShownOfEachProbe) {
             if (shows == DJS_SHOWS_BEGIN || shows == DJS_SHOWS_END)
                 marks += shows;
         });
+    for (const auto& probe : analysis.program->probes)
+        EXPECT_EQ(probe->points.size(), probe->alias_names.size());
     EXPECT_EQ(lines, 4U); // of each one, with and without hits
     EXPECT_EQ(marks, "(snapshotsnapshot)");
     EXPECT_TRUE(analysis.program->probes.at(0)->timing);

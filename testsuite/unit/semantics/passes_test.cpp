@@ -216,6 +216,8 @@ TEST(SemanticsStacks, AreTextsOnlyWhereCharactersCount) {
              {"a[1]++; foreach (k in a limit strlen(backtrace())) println(k)", 1U},
              {"while (strlen(backtrace())) exit()", 1U},
              {"a[strlen(backtrace())]++", 1U},
+             {"a[1]++; if ([strlen(backtrace())] in a) exit()", 1U},
+             {"println($p[strlen(backtrace())])", 1U},
              {"for (s = backtrace(); strlen(s) > 3; s = backtrace()) a[s]++", 1U},
          })
         EXPECT_EQ(converted(statements), count) << statements;
