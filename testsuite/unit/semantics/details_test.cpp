@@ -91,6 +91,32 @@ TEST(SemanticsUnused, FunctionsKeepWhatTheyUse) {
     EXPECT_EQ(text, "f:a b y index:");
 }
 
+TEST(SemanticsTypes, AssignmentsThatReckonNeedNumbers) {
+    const auto errors = [](const std::string& statements) {
+        return Analysis("probe begin { " + statements + " println(x) }").diagnostics.error_count();
+    };
+    for (const char* good : {"x = 1; x += 2", "x = \"a\"; x .= \"b\"", "x = 1; x <<= 3"})
+        EXPECT_EQ(errors(good), 0U) << good;
+    for (const char* bad : {"x = 1; x += \"a\"", "x = \"a\"; x += 1", "x = \"a\"; x .= 1",
+                            "x = 1; x .= \"a\"", "x = \"a\"; x++", "x = 1; x <<= \"a\""})
+        EXPECT_EQ(errors(bad), 1U) << bad;
+    const Analysis unknown("function f(y) { x = y; return x } probe begin { println(1) f(z) }");
+    EXPECT_EQ(unknown.diagnostics.error_count(), 1U) << unknown.errors();
+}
+
+TEST(SemanticsProgram, ValuesAreShownAsTheyAreWritten) {
+    EXPECT_EQ(body("probe kernel.function(\"f\") { println($x$, $x$$, $x->y[2]$, &$x->y) }"),
+              "printf(\"%s%s%s%d\\n\", $x$, $x$$, $x->y[2]$, &$x->y)");
+    EXPECT_EQ(body("probe begin { println(\"\\177\\001\\t\") }"),
+              "printf(\"%s\\n\", \"\\177\\001\\t\")");
+    EXPECT_EQ(body("global a probe begin { a[1] = 2; foreach (v = k in a) println(k, v) }"),
+              "a[1] = 2 | foreach (v = [k] in a) |     printf(\"%d%d\\n\", k, v)");
+    EXPECT_EQ(
+        body("global a probe begin { a[1] = 2; foreach (v- = k in a limit 3) println(k, v) }"),
+        "a[1] = 2 | foreach (v = [k] in a sorted by value, falling limit 3) |     "
+        "printf(\"%d%d\\n\", k, v)");
+}
+
 TEST(SemanticsTypes, ConflictsOfElementsNameTheirArray) {
     EXPECT_NE(Analysis("global a probe begin { a[1] = 1; a[2] = \"x\"; println(a[1]) }")
                   .errors()
