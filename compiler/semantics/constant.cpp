@@ -36,14 +36,39 @@ constexpr std::array sizes{
 
 constexpr int max_depth = 100;
 
+// A number of the types int, unsigned int, long and unsigned long; `bits` are extended to 64.
+struct CNumber {
+    uint64_t bits = 0;
+    bool is_long = false, is_unsigned = false;
+    int64_t as_signed() const { return static_cast<int64_t>(bits); }
+};
+
+CNumber as_type_of(CNumber type, uint64_t bits) {
+    if (!type.is_long)
+        bits = type.is_unsigned ? static_cast<uint32_t>(bits)
+                                : static_cast<uint64_t>(static_cast<int32_t>(bits));
+    return {bits, type.is_long, type.is_unsigned};
+}
+
+CNumber truth(bool is) {
+    return {is ? 1u : 0u, false, false};
+}
+
+// The type that operands are converted to (C11, 6.3.1.8).
+CNumber common_type(CNumber a, CNumber b) {
+    if (a.is_long != b.is_long)
+        return {0, true, a.is_long ? a.is_unsigned : b.is_unsigned};
+    return {0, a.is_long, a.is_unsigned || b.is_unsigned};
+}
+
 class Evaluator {
   public:
     explicit Evaluator(std::string_view text) : text_(text) {}
 
     std::optional<int64_t> run() {
-        const int64_t value = binary(1);
+        const CNumber value = binary(1);
         skip();
-        return failed_ || at_ < text_.size() ? std::nullopt : std::optional(value);
+        return failed_ || at_ < text_.size() ? std::nullopt : std::optional(value.as_signed());
     }
 
   private:
@@ -58,13 +83,13 @@ class Evaluator {
         at_ += what.size();
         return true;
     }
-    int64_t fail() {
+    CNumber fail() {
         failed_ = true;
-        return 0;
+        return {};
     }
 
-    int64_t binary(int least) {
-        int64_t left = unary();
+    CNumber binary(int least) {
+        CNumber left = unary();
         while (!failed_) {
             skip();
             const Operator* found = nullptr;
@@ -81,66 +106,89 @@ class Evaluator {
         return left;
     }
 
-    int64_t apply(std::string_view op, int64_t left, int64_t right) {
-        const auto a = static_cast<uint64_t>(left), b = static_cast<uint64_t>(right);
-        if (op == "+")
-            return static_cast<int64_t>(a + b);
-        if (op == "-")
-            return static_cast<int64_t>(a - b);
-        if (op == "*")
-            return static_cast<int64_t>(a * b);
-        if (op == "/" || op == "%") {
-            if (right == 0 || right == -1)
-                return right == 0 ? fail() : op == "/" ? static_cast<int64_t>(0 - a) : 0;
-            return op == "/" ? left / right : left % right;
-        }
-        if (op == "<<" || op == ">>") {
-            if (b > 63)
-                return fail();
-            return op == "<<" ? static_cast<int64_t>(a << b) : left >> b;
-        }
-        if (op == "&")
-            return left & right;
-        if (op == "|")
-            return left | right;
-        if (op == "^")
-            return left ^ right;
-        if (op == "&&")
-            return left && right;
-        if (op == "||")
-            return left || right;
-        if (op == "==")
-            return left == right;
-        if (op == "!=")
-            return left != right;
-        if (op == "<")
-            return left < right;
-        if (op == "<=")
-            return left <= right;
-        return op == ">" ? left > right : left >= right;
+    // What an int cannot hold is for the compiler to decide.
+    CNumber result(CNumber type, uint64_t bits) {
+        const CNumber value = as_type_of(type, bits);
+        return type.is_unsigned || value.bits == bits ? value : fail();
     }
 
-    int64_t unary() {
+    CNumber shift(std::string_view op, CNumber left, CNumber right) {
+        if (right.bits >= (left.is_long ? 64 : 32))
+            return fail();
+        if (op == "<<")
+            return result(left, left.bits << right.bits);
+        return as_type_of(left, left.is_unsigned
+                                    ? left.bits >> right.bits
+                                    : static_cast<uint64_t>(left.as_signed() >> right.bits));
+    }
+
+    CNumber apply(std::string_view op, CNumber left, CNumber right) {
+        if (op == "<<" || op == ">>")
+            return shift(op, left, right);
+        if (op == "&&")
+            return truth(left.bits && right.bits);
+        if (op == "||")
+            return truth(left.bits || right.bits);
+        const CNumber type = common_type(left, right);
+        const uint64_t a = as_type_of(type, left.bits).bits, b = as_type_of(type, right.bits).bits;
+        const auto x = static_cast<int64_t>(a), y = static_cast<int64_t>(b);
+        if (op == "+")
+            return result(type, a + b);
+        if (op == "-")
+            return result(type, a - b);
+        if (op == "*")
+            return result(type, a * b);
+        if (op == "/" || op == "%") {
+            if (b == 0)
+                return fail();
+            if (type.is_unsigned)
+                return result(type, op == "/" ? a / b : a % b);
+            if (y == -1)
+                return result(type, op == "/" ? 0 - a : 0);
+            return result(type, static_cast<uint64_t>(op == "/" ? x / y : x % y));
+        }
+        if (op == "&")
+            return result(type, a & b);
+        if (op == "|")
+            return result(type, a | b);
+        if (op == "^")
+            return result(type, a ^ b);
+        if (op == "==")
+            return truth(a == b);
+        if (op == "!=")
+            return truth(a != b);
+        const bool less = type.is_unsigned ? a < b : x < y;
+        if (op == "<")
+            return truth(less);
+        if (op == "<=")
+            return truth(less || a == b);
+        return truth(op == ">" ? !less && a != b : !less);
+    }
+
+    CNumber unary() {
         if (++depth_ > max_depth)
             return fail();
-        int64_t value = 0;
-        if (take("-"))
-            value = static_cast<int64_t>(0 - static_cast<uint64_t>(unary()));
-        else if (take("+"))
+        CNumber value;
+        if (take("-")) {
             value = unary();
-        else if (take("~"))
-            value = ~unary();
-        else if (take("!"))
-            value = !unary();
-        else
+            value = result(value, 0 - value.bits);
+        } else if (take("+")) {
+            value = unary();
+        } else if (take("~")) {
+            value = unary();
+            value = as_type_of(value, ~value.bits);
+        } else if (take("!")) {
+            value = truth(!unary().bits);
+        } else {
             value = primary();
+        }
         depth_--;
         return value;
     }
 
-    int64_t primary() {
+    CNumber primary() {
         if (take("(")) {
-            const int64_t value = binary(1);
+            const CNumber value = binary(1);
             return take(")") ? value : fail();
         }
         if (take("sizeof"))
@@ -152,23 +200,33 @@ class Evaluator {
         while (end < text_.size() && isalnum(static_cast<unsigned char>(text_[end])))
             end++;
         std::string digits(text_.substr(at_, end - at_));
+        const bool is_decimal = digits.front() != '0';
+        CNumber number;
         while (!digits.empty() &&
-               std::string_view("uUlL").find(digits.back()) != std::string_view::npos)
+               std::string_view("uUlL").find(digits.back()) != std::string_view::npos) {
+            const bool of_sign = digits.back() == 'u' || digits.back() == 'U';
+            (of_sign ? number.is_unsigned : number.is_long) = true;
             digits.pop_back();
+        }
         size_t used = 0;
-        uint64_t value = 0;
         try {
-            value = std::stoull(digits, &used, 0);
+            number.bits = std::stoull(digits, &used, 0);
         } catch (const std::exception&) {
             return fail();
         }
         if (used != digits.size())
             return fail();
         at_ = end;
-        return static_cast<int64_t>(value);
+        // The first type that can hold it (C11, 6.4.4.1); only what is not decimal may be unsigned.
+        if (!number.is_long && number.bits > INT32_MAX) {
+            number.is_unsigned |= !is_decimal && number.bits <= UINT32_MAX;
+            number.is_long = !number.is_unsigned || number.bits > UINT32_MAX;
+        }
+        number.is_unsigned |= number.bits > INT64_MAX;
+        return number;
     }
 
-    int64_t size() {
+    CNumber size() {
         if (!take("("))
             return fail();
         const size_t end = text_.find(')', at_);
@@ -182,7 +240,7 @@ class Evaluator {
         for (const CSize& known : sizes)
             if (known.type == type) {
                 at_ = end + 1;
-                return known.bytes;
+                return {static_cast<uint64_t>(known.bytes), true, true};
             }
         return fail();
     }

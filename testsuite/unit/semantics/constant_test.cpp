@@ -2,6 +2,8 @@
 // Constants of C, as embedded code and headers have them.
 #include "semantics/constant.h"
 
+#include "analysis.h"
+
 #include <gtest/gtest.h>
 
 namespace djstap::semantics {
@@ -44,10 +46,65 @@ TEST(CConstant, EachOperator) {
           std::pair("3 <= 2", 0),    std::pair("2 > 2", 0),   std::pair("3 > 2", 1),
           std::pair("2 >= 2", 1),    std::pair("1 >= 2", 0)})
         EXPECT_EQ(c_constant(text), Value(value)) << text;
-    EXPECT_EQ(c_constant("1 << 63"), Value(INT64_MIN));
-    EXPECT_EQ(c_constant("(1 << 63) / -1"), Value(INT64_MIN));
-    for (const char* wrong : {"1 / 0", "1 % 0", "1 << 64", "1 >> 64", "1 << -1", "1 +", "* 2"})
+    EXPECT_EQ(c_constant("1L << 63"), Value(INT64_MIN));
+    EXPECT_EQ(c_constant("(1L << 63) / -1"), Value(INT64_MIN));
+    for (const char* wrong :
+         {"1 / 0", "1 % 0", "1 << 32", "1 >> 32", "1L << 64", "1L >> 64", "1 << -1", "1 +", "* 2"})
         EXPECT_EQ(c_constant(wrong), Value()) << wrong;
+}
+
+// As the C compiler says, which knows the types of numbers and what they are converted to.
+TEST(CConstant, HasTheValueThatTheCompilerGivesIt) {
+    const std::vector<std::string> numbers = {"0",
+                                              "1",
+                                              "5",
+                                              "2147483647",
+                                              "2147483648",
+                                              "0x7fffffff",
+                                              "0xffffffff",
+                                              "1u",
+                                              "0xfffffffbu",
+                                              "3L",
+                                              "4UL",
+                                              "0x100000000",
+                                              "0xfffffffffffffffb",
+                                              "sizeof(int)"};
+    const std::vector<std::string> operators = {"+",  "-", "*", "/",  "%",  "&",  "|",  "^",  "<<",
+                                                ">>", "<", ">", "<=", ">=", "==", "!=", "&&", "||"};
+    std::vector<std::string> all;
+    for (const std::string& left : numbers)
+        for (const char* sign : {"", "-", "~", "!"}) {
+            all.push_back(sign + left);
+            for (const std::string& op : operators)
+                for (const std::string& right : numbers) {
+                    const bool shifts = op == "<<" || op == ">>", divides = op == "/" || op == "%";
+                    const auto count = c_constant(right).value();
+                    if ((divides && count == 0) || (shifts && (count < 0 || count > 31)))
+                        continue;
+                    all.push_back(sign + left + " " + op + " " + right);
+                }
+        }
+    test::Folder folder;
+    std::string source = "#include <stdio.h>\nint main(void) { const long long all[] = {\n";
+    for (const std::string& each : all)
+        source += each + ",\n";
+    folder.write("all.c", source + "}; for (unsigned i = 0; i < sizeof all / sizeof *all; i++) "
+                                   "printf(\"%lld\\n\", all[i]); }\n");
+    const std::string program = folder.path + "/all";
+    ASSERT_EQ(std::system(("gcc -w -fwrapv -o " + program + " " + program + ".c && " + program +
+                           " > " + program + ".txt")
+                              .c_str()),
+              0);
+    std::ifstream values(program + ".txt");
+    size_t known = 0;
+    for (const std::string& each : all) {
+        int64_t value = 0;
+        ASSERT_TRUE(values >> value);
+        const Value own = c_constant(each); // nothing: an int cannot hold it
+        known += own.has_value();
+        EXPECT_EQ(own.value_or(value), value) << each;
+    }
+    EXPECT_GT(known, all.size() * 9 / 10);
 }
 
 // Each pair of neighbours in C's table, and from the left.
