@@ -171,6 +171,26 @@ TEST(SemanticsAliases, AlternativesOfALibraryMayHaveErrors) {
     EXPECT_EQ(none.count("unknown-function"), 1U) << none.errors();
 }
 
+// What aliases without bodies stand for is one probe.
+TEST(SemanticsAliases, WithoutBodiesAreOneProbe) {
+    const Analysis analysis("probe lib.both { exit() }", {},
+                            "probe lib.both = lib.one, lib.two {}\nprobe lib.one = begin {}\n"
+                            "probe lib.two = end {}\n");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    ASSERT_EQ(analysis.program->probes.size(), 1U);
+    const program::Probe& probe = *analysis.program->probes[0];
+    EXPECT_EQ(probe.points.size(), 2U);
+    EXPECT_EQ(probe.point_numbers, (std::vector<uint32_t>{0, 1}));
+    EXPECT_EQ(probe.alias_names.size(), 2U);
+    EXPECT_EQ(probe.point_traits.size(), 2U);
+}
+
+TEST(SemanticsNames, SimilarVariablesAreOffered) {
+    const Analysis analysis("probe begin { count = 1; println(count, cuont + 1) }");
+    EXPECT_NE(analysis.errors().find("did you mean 'count'?"), std::string::npos)
+        << analysis.errors();
+}
+
 // A library's names may go on from the name of a family of points.
 TEST(SemanticsAliases, NamesThatGoOnWronglyAreTold) {
     const std::string library =
@@ -197,6 +217,18 @@ TEST(SemanticsStorage, ConditionsAskForWhatTheyRead) {
     EXPECT_TRUE(analysis.global("s").statistic.max);
     EXPECT_FALSE(analysis.global("s").statistic.min || analysis.global("s").statistic.sum);
     EXPECT_TRUE(analysis.global("t").statistic.min);
+    // Whether a bucket exists does not depend on what is in it.
+    const auto histogram = [](const std::string& use) {
+        const Analysis other("global s probe timer.s(1) { s <<< 1; println(@count(s)); println(" +
+                             use + ") }");
+        EXPECT_TRUE(other.program) << other.errors();
+        return other.program ? other.global("s").statistic.histogram
+                             : program::StatisticNeeds::Histogram::Linear;
+    };
+    using Histogram = program::StatisticNeeds::Histogram;
+    EXPECT_EQ(histogram("3 in @hist_log(s)"), Histogram::None);
+    EXPECT_EQ(histogram("@hist_log(s)[3]"), Histogram::Log);
+    EXPECT_EQ(histogram("@hist_log(s)"), Histogram::Log);
     EXPECT_FALSE(analysis.global("t").statistic.max);
 }
 

@@ -146,8 +146,8 @@ TEST(SemanticsEmbedded, CodeInCNamesParameters) {
     const auto parameters = [](const std::string& code) {
         SemanticsOptions options;
         options.guru = true;
-        const Analysis analysis("function f(x, yy) { x = 1; return yy + %{ " + code +
-                                    " %} } probe begin { println(f(1, 2)) }",
+        const Analysis analysis("function f(x, yy) { x = 1; return yy + %{" + code +
+                                    "%} } probe begin { println(f(1, 2)) }",
                                 options);
         EXPECT_TRUE(analysis.program) << analysis.errors();
         std::string text;
@@ -163,6 +163,7 @@ TEST(SemanticsEmbedded, CodeInCNamesParameters) {
     EXPECT_EQ(parameters("STAP_ARG_x"), "x ");
     EXPECT_EQ(parameters("(STAP_ARG_yy) + STAP_ARG_x + STAP_ARG_yy"), "yy x ");
     EXPECT_EQ(parameters("STAP_ARG_xy + STAP_ARG_y + STAP_ARG_ + MY_STAP_ARG_x"), "");
+    EXPECT_EQ(parameters("3 + _STAP_ARG_x"), "");
     EXPECT_EQ(parameters("1"), "");
 }
 
@@ -197,6 +198,11 @@ TEST(SemanticsTimes, AreShownOfEachProbe) {
         EXPECT_EQ(probe->points.size(), probe->alias_names.size());
     EXPECT_EQ(lines, 4U); // of each one, with and without hits
     EXPECT_EQ(marks, "(snapshotsnapshot)");
+    size_t regular = 0;
+    for (const auto& probe : analysis.program->probes)
+        for (const ast::ProbePoint* point : probe->points)
+            regular += ast::to_string(*point) == "timer.ms(500)";
+    EXPECT_EQ(regular, 1U);
     EXPECT_TRUE(analysis.program->probes.at(0)->timing);
     EXPECT_TRUE(analysis.program->probes.at(0)->has_switch);
 }
