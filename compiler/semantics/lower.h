@@ -95,8 +95,8 @@ class Lowering {
     Value assignment(const ast::Assignment& node, bool value_used);
     Value aggregate(const ast::Assignment& node, bool value_used);
     Value increment(const ast::Increment& node, bool value_used);
-    // Lowers a place to write to. `also_read`: its old value matters (op=, ++).
-    Value place(const ast::Expression& node, bool also_read);
+    // Lowers a place to write to.
+    Value place(const ast::Expression& node);
     Value global_place(const ast::Expression& node, GlobalState& global,
                        const std::vector<ast::ExpressionPtr>* keys, bool wildcards);
     std::vector<program::ExpressionPtr> keys(GlobalState& global,

@@ -123,7 +123,7 @@ void Lowering::check_not_iterated(const GlobalState& global, SourceRange range) 
         }
 }
 
-Value Lowering::place(const ast::Expression& node, bool also_read) {
+Value Lowering::place(const ast::Expression& node) {
     switch (node.kind) {
     case ast::ExpressionKind::Identifier: {
         const auto& identifier = ast::as<ast::Identifier>(node);
@@ -143,8 +143,6 @@ Value Lowering::place(const ast::Expression& node, bool also_read) {
         const uint32_t index = local(identifier.name, node.range);
         LocalState& state = body_->states[index];
         state.written = true;
-        if (also_read && !state.read_at.valid())
-            state.read_at = node.range;
         auto value = make<program::LocalValue>(node.range);
         value->local = index;
         return typed(std::move(value), state.type);
@@ -198,7 +196,7 @@ Value Lowering::assignment(const ast::Assignment& node, bool value_used) {
     to->value_used = value_used;
     if (compound)
         to->op = node.op;
-    Value assigned = place(*node.place, compound);
+    Value assigned = place(*node.place);
     Value value = expression(*node.value);
     if (compound) {
         const Type type = node.op == ast::BinaryOp::Concatenate ? Type::String : Type::Long;
@@ -259,7 +257,7 @@ Value Lowering::increment(const ast::Increment& node, bool value_used) {
     to->prefix = node.prefix;
     to->decrement = node.decrement;
     to->value_used = value_used;
-    Value operand = place(*node.operand, true);
+    Value operand = place(*node.operand);
     require(operand, *node.operand, Type::Long);
     if (operand.node->kind == program::ExpressionKind::Number)
         return operand;

@@ -227,7 +227,7 @@ program::StatementPtr Lowering::delete_statement(const ast::Delete& node) {
         const std::string& name = ast::as<ast::Identifier>(erased).name;
         if (body_->index.count(name) || !names_.global(name, *body_->file)) {
             // A local scalar: set to 0 or "".
-            Value value = place(erased, false);
+            Value value = place(erased);
             auto reset = make<program::Assignment>(node.range);
             reset->value_used = false;
             reset->place = std::move(value.node);
