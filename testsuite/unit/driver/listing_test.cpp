@@ -3,40 +3,22 @@
 #include "driver/listing.h"
 
 #include "driver/complete.h"
+#include "own_library.h"
 #include "parsed_options.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 
 namespace djstap::driver {
 namespace {
 
-class Listings : public testing::Test {
+class Listings : public OwnLibrary {
   protected:
-    void SetUp() override {
-        std::string name = std::filesystem::temp_directory_path() / "djstap-test-XXXXXX";
-        ASSERT_TRUE(mkdtemp(name.data()));
-        folder_ = name;
-        setenv("SYSTEMTAP_TAPSET", (folder_ + "/tapset").c_str(), 1);
-        setenv("DJSTAP_CACHE", (folder_ + "/cache").c_str(), 1);
-        std::filesystem::create_directory(folder_ + "/tapset");
-    }
-    void TearDown() override {
-        unsetenv("SYSTEMTAP_TAPSET");
-        unsetenv("DJSTAP_CACHE");
-        std::filesystem::remove_all(folder_);
-    }
-    void tapset(const std::string& text, const std::string& name = "own.stp") const {
-        std::ofstream(folder_ + "/tapset/" + name) << text;
-    }
     // What is printed, then what is told: the message and the hint of each diagnostic.
     template <class List> static std::string listed(Words words, List list) {
         Invocation invocation(accept(std::move(words)));
         testing::internal::CaptureStdout();
         const auto done = list(invocation);
-        invocation.flush_output();
+        EXPECT_TRUE(invocation.flush_output());
         std::string text = testing::internal::GetCapturedStdout();
         for (const Diagnostic& each : invocation.diagnostics.all())
             text += "! " + each.message + "\n" +
@@ -49,9 +31,6 @@ class Listings : public testing::Test {
     static std::string variables(const std::string& pattern) {
         return listed({"-L", pattern}, list_points);
     }
-
-  private:
-    std::string folder_;
 };
 
 TEST_F(Listings, PointsAreSortedAndThereOnce) {
@@ -70,6 +49,11 @@ TEST_F(Listings, VariablesAreThoseOfTheirAliases) {
     tapset("probe own.first = begin { number = 5 name = \"x\" }\nprobe own.none = begin {}\n");
     EXPECT_EQ(variables("own.*"), "own.first number:long name:string\nown.none\n");
     EXPECT_EQ(points("own.first"), "own.first\n");
+    // The mechanism of a point, and the reason, with -v or -L.
+    const std::string point = "timer.ms(5)  # timer: ";
+    EXPECT_EQ(points("timer.ms(5)"), "timer.ms(5)\n");
+    EXPECT_TRUE(listed({"-v", "-l", "timer.ms(5)"}, list_points).starts_with(point));
+    EXPECT_TRUE(variables("timer.ms(5)").starts_with(point)) << variables("timer.ms(5)");
 }
 
 // What follows an alias must be what some of its points may have behind them, through other
@@ -87,6 +71,9 @@ TEST_F(Listings, ASuffixIsOneThatThePointsOfAnAliasHave) {
     EXPECT_EQ(points("own.*.return.maxactive(5)"),
               "own.f.return.maxactive(5)\nown.two.return.maxactive(5)\n");
     EXPECT_EQ(points("own.*.randomize(2)"), "own.t.randomize(2)\n");
+    // A * in a suffix stands for nothing, and an argument is none of an alias.
+    EXPECT_NE(points("own.f.ret*"), "own.f.ret*\n");
+    EXPECT_NE(points("own.f(5).return"), "own.f.return\n");
     EXPECT_EQ(points("own.f.retrun"),
               "! unknown probe point component 'retrun'\n? did you mean 'return'?\nfailed\n");
     EXPECT_EQ(points("own.b.return"), "! unknown probe point component 'return'\nfailed\n");
@@ -108,6 +95,14 @@ TEST_F(Listings, NamesThatAreNearAreHints) {
                                 "lists the aliases that begin with own\nfailed\n");
     EXPECT_EQ(points("singel"),
               "! unknown probe point 'singel'\n? did you mean 'single'?\nfailed\n");
+}
+
+// A library may add names to those of a family of probe points.
+TEST_F(Listings, NamesInAFamilyAreHintsToo) {
+    tapset("probe kernel.own.first = begin {}\nprobe kernel.own.second = begin {}\n");
+    EXPECT_EQ(points("kernel.own.*"), "kernel.own.first\nkernel.own.second\n");
+    EXPECT_EQ(points("kernel.own.frist"),
+              "! unknown probe point component 'frist'\n? did you mean 'first'?\nfailed\n");
 }
 
 TEST_F(Listings, APatternIsOnePoint) {
