@@ -83,6 +83,8 @@ class Formats : public testing::Test {
         arguments.copy(reinterpret_cast<char*>(record + 1), arguments.size());
         printer_->print(*record, cpu);
     }
+    // As a session does while it waits.
+    void flush() { output_->output().flush(); }
     // Returns what was told on standard error.
     std::string close() {
         printer_->finish();

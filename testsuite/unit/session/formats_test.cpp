@@ -46,127 +46,6 @@ TEST_F(Formats, ReadersTellWhatTheModuleDoesNotRecord) {
     EXPECT_EQ(read("ctf", "c", in_lines), "x: { cpu_id = 2, pid = 5 }, { }\n");
 }
 
-TEST_F(Formats, CtfHasATypeForEachFormat) {
-    meta_.fields = all_fields;
-    meta_.points = {"begin"};
-    const uint32_t mixed = format("event=%d \"%s\" \\ at %p %s\n", "lskn"),
-                   histogram = format("%s", "h", "h");
-    open({"ctf:c"});
-    std::string name = "task";
-    name.resize(DJS_NAME_BYTES);
-    record(mixed, 1200, fields(3, 4, 0) + number(-9) + text("a\"b") + stack({0x10, 0x20}) + name);
-    djs_histogram_header header{};
-    header.kind = 1; // logarithmic
-    header.buckets = 128;
-    std::string buckets(128 * sizeof(int64_t), '\0');
-    buckets[66 * sizeof(int64_t)] = 5;
-    record(histogram, 1100, fields(3, 4, 0) + bytes_of(&header, sizeof header) + buckets, 7);
-    record(DJS_RECORD_TEXT, 1300, text("as it is\n"));
-    record(DJS_RECORD_ERROR, 1400, text("bad") + number(-1));
-    EXPECT_EQ(close(), "ERROR: bad\n");
-    EXPECT_EQ(read("ctf", "c", in_lines),
-              "event=%d \"%s\" \\ at %p %s: { cpu_id = 0, pid = 3, tid = 4, probe = \"begin\" }, "
-              "{ event = -9, arg2 = \"a\\\"b\", _arg3_length = 2, arg3 = [ [0] = 0x10, [1] = 0x20 "
-              "], arg4 = "
-              "\"task\" }\n"
-              "h: { cpu_id = 7, pid = 3, tid = 4, probe = \"begin\" }, { _arg1_length = 1, arg1 = "
-              "[ [0] = { "
-              "least = 2, most = 3, count = 5 } ] }\n"
-              "text: { cpu_id = 0, pid = -1, tid = -1, probe = \"\" }, { text = \"as it is\\n\" }\n"
-              "error: { cpu_id = 0, pid = -1, tid = -1, probe = \"\" }, { message = \"bad\", place "
-              "= \"\" }\n");
-}
-
-// A packet of a stream (CTF 1.8, 5.2): its magic number, its identity, which the metadata have, the
-// first and the last time in it, and how many bits it has.
-struct CtfPacket {
-    uint64_t first, last, bytes, lost;
-};
-std::vector<CtfPacket> ctf_packets(const std::string& folder) {
-    const std::string stream = *read_file(folder + "/stream"),
-                      about = *read_file(folder + "/metadata");
-    std::string uuid = about.substr(about.find("uuid = \"") + 8, 36);
-    std::erase(uuid, '-');
-    std::vector<CtfPacket> packets;
-    for (size_t at = 0; at < stream.size();) {
-        uint32_t magic = 0;
-        std::memcpy(&magic, stream.data() + at, sizeof magic);
-        EXPECT_EQ(magic, 0xc1fc1fc1u);
-        std::string digits;
-        for (size_t i = 4; i < 20; i++) {
-            char pair[3];
-            snprintf(pair, sizeof pair, "%02x", static_cast<unsigned char>(stream[at + i]));
-            digits += pair;
-        }
-        EXPECT_EQ(digits, uuid);
-        uint64_t numbers[5]; // first, last, content, packet, lost
-        std::memcpy(numbers, stream.data() + at + 24, sizeof numbers);
-        EXPECT_EQ(numbers[2], numbers[3]);
-        EXPECT_EQ(numbers[2] % 8, 0u);
-        packets.push_back({numbers[0], numbers[1], numbers[2] / 8, numbers[4]});
-        if (!numbers[2])
-            break;
-        at += numbers[2] / 8;
-    }
-    return packets;
-}
-
-// A reader holds a packet in memory: they end behind 64 KB.
-TEST_F(Formats, CtfHasPacketsOfSomeKilobytes) {
-    const uint32_t any = format("%s\n", "s");
-    open({"ctf:c"});
-    // An event: its number, its time, its CPU, and the text with its end.
-    const std::string kilobyte(1024 - 16 - 1, 'x');
-    for (uint64_t i = 0; i < 130; i++)
-        record(any, 2000 + i, text(kilobyte));
-    close();
-    const auto packets = ctf_packets(path("c"));
-    ASSERT_EQ(packets.size(), 3u);
-    // 64 bytes are the packet's own, so that the 64th event fills it.
-    EXPECT_EQ(packets[0].bytes, 64u + 64 * 1024);
-    EXPECT_EQ(packets[1].bytes, packets[0].bytes);
-    EXPECT_EQ(packets[2].bytes, 64u + 2 * 1024);
-    EXPECT_EQ(packets[0].first, 1'001'000u);
-    EXPECT_EQ(packets[0].last, 1'001'063u);
-    EXPECT_EQ(packets[1].first, 1'001'064u);
-    EXPECT_EQ(packets[2].last, 1'001'129u);
-    EXPECT_EQ(packets[2].lost, 0u);
-    EXPECT_EQ(read("ctf", "c", "len(r)"), "130\n");
-}
-
-// What speculate() kept is older than what was printed since.
-TEST_F(Formats, CtfHasTimesThatNeverDecrease) {
-    const uint32_t any = format("%d\n", "l");
-    open({"ctf:c"});
-    record(any, 1500, number(1));
-    record(any, 1200, number(2));
-    record(any, 1600, number(3));
-    record(DJS_RECORD_ERROR, 1100, text("bad") + number(-1));
-    close();
-    const auto packets = ctf_packets(path("c"));
-    ASSERT_EQ(packets.size(), 1u);
-    EXPECT_EQ(packets[0].first, 1'000'500u);
-    EXPECT_EQ(packets[0].last, 1'000'600u);
-    EXPECT_EQ(read("ctf", "c", "[x.split(\":\")[0] for x in r]"), "['%d', '%d', '%d', 'error']\n");
-}
-
-TEST_F(Formats, CtfHasNoDamagedEvents) {
-    const uint32_t any = format("%d %s\n", "ls");
-    open({"ctf:c"});
-    record(any, 1100, number(1) + text("a"));
-    record(any, 1200, number(2));
-    record(any, 1300, number(3) + text(std::string("b\0c", 3)));
-    close();
-    EXPECT_EQ(read("ctf", "c", in_lines), "%d %s: { cpu_id = 0 }, { arg1 = 1, arg2 = \"a\" }\n"
-                                          "%d %s: { cpu_id = 0 }, { arg1 = 3, arg2 = \"b\" }\n");
-}
-
-TEST_F(Formats, CtfWithoutEventsCanBeRead) {
-    open({"ctf:c"});
-    close();
-    EXPECT_EQ(read("ctf", "c", "r"), "[]\n");
-}
-
 TEST_F(Formats, StacksAreCountedByAllFormatsAlike) {
     const uint32_t element = format("found[%s,%s]=%d\n", "skl", "found", 2),
                    printed = format("%s %s %d\n", "skl"), only = format("%s\n", "k"),
@@ -295,6 +174,22 @@ TEST_F(Formats, JsonShowsCpuAndTimeOnRequest) {
     EXPECT_EQ(read("json", "j", "len(r)"), "3\n");
 }
 
+// The elements of an array are one object, which ends where anything else follows.
+TEST_F(Formats, JsonEndsAnArrayBeforeWhatFollows) {
+    const uint32_t element = format("", "ll", "a", 1), any = format("x\n", "");
+    open({"json:j"});
+    record(element, 1100, number(1) + number(2));
+    record(DJS_RECORD_ERROR, 1200, text("bad") + number(-1));
+    record(element, 1300, number(3) + number(4));
+    record(any, 1400, "");
+    record(element, 1500, number(5) + number(6));
+    record(DJS_RECORD_TEXT, 1600, text("y"));
+    record(element, 1700, number(7) + number(8));
+    close();
+    EXPECT_EQ(read("json", "j", "[e[\"type\"] for e in r]"),
+              "['map', 'runtime_error', 'map', 'printf', 'map', 'printf', 'map']\n");
+}
+
 TEST_F(Formats, JsonQuotesWhatItsStringsContain) {
     open({"json:j"});
     const std::vector<std::string> texts = {"\"",       "\\",     "a\"", "\"b", "c\\d\"e", "\n",
@@ -366,6 +261,9 @@ TEST(KernelSymbols, NamesTheFunctionOfAnAddress) {
     EXPECT_EQ(symbols.name_of(0xffffffff81000019), "second");
     EXPECT_EQ(symbols.name_of(0xffffffff80ffffff), "");
     EXPECT_EQ(symbols.name_of(0xffffffff82000000), "");
+    // The last function is taken for a megabyte at most.
+    EXPECT_EQ(symbols.name_of(0xffffffff81000010 + (1 << 20)), "second");
+    EXPECT_EQ(symbols.name_of(0xffffffff81000011 + (1 << 20)), "");
     EXPECT_EQ(KernelSymbols().name_of(1), "");
 }
 
@@ -423,6 +321,16 @@ TEST(OutputRequests, SayWhatIsMissing) {
     EXPECT_EQ(check_outputs(choice).failure().message, "-o c: each output has a file of its own");
     choice.requests.push_back(*parse_output("text"));
     EXPECT_TRUE(check_outputs(choice));
+    // Two outputs of one file, and of standard output.
+    choice.requests = {*parse_output("json:c"), *parse_output("text")};
+    EXPECT_FALSE(check_outputs(choice));
+    choice.requests = {*parse_output("json"), *parse_output("text:d")};
+    EXPECT_TRUE(check_outputs(choice));
+    choice = {};
+    choice.requests = {*parse_output("json:a"), *parse_output("csv:a")};
+    EXPECT_FALSE(check_outputs(choice));
+    choice.requests = {*parse_output("json"), *parse_output("text")};
+    EXPECT_FALSE(check_outputs(choice));
 }
 
 TEST_F(Formats, PlacesThatCannotBeWrittenHaveHints) {
