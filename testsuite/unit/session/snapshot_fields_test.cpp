@@ -3,6 +3,7 @@
 // number and its wire type, others are skipped.
 #include "session/snapshot_frames.h"
 
+#include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
 #include <string>
@@ -144,6 +145,76 @@ TEST(SnapshotFields, OfWhatIsPrintedAndTold) {
     uint64_t first = 0;
     std::memcpy(&first, &end.counts, sizeof first);
     EXPECT_EQ(first, 6u);
+}
+
+template <class Frame> Frame written_and_read(const Frame& frame) {
+    std::string bytes;
+    put_frame(bytes, frame);
+    SnapshotReader reader;
+    reader.add(bytes);
+    const auto read = reader.next();
+    if (!read || !*read || !std::holds_alternative<Frame>(**read)) {
+        ADD_FAILURE() << "no such frame";
+        return {};
+    }
+    EXPECT_TRUE(reader.at_border());
+    return std::get<Frame>(**read);
+}
+bool are_equal(const djs_counts& one, const djs_counts& other) {
+    return std::memcmp(&one, &other, sizeof one) == 0;
+}
+// Counts of which each has a number of its own.
+djs_counts some_counts() {
+    uint64_t numbers[sizeof(djs_counts) / sizeof(uint64_t)];
+    for (size_t i = 0; i < std::size(numbers); i++)
+        numbers[i] = 100 + i;
+    djs_counts counts;
+    std::memcpy(&counts, numbers, sizeof counts);
+    return counts;
+}
+
+TEST(SnapshotFields, AreReadAsTheyWereWritten) {
+    DescriptionFrame description{"n", "s", "r", "b", {}};
+    description.globals = {{"g", "statistic", 2, true, "d", true, -3}, {}};
+    const auto described = written_and_read(description);
+    EXPECT_EQ(described.name + described.script + described.release + described.build_id, "nsrb");
+    ASSERT_EQ(described.globals.size(), 2u);
+    const ModuleMeta::Global& global = described.globals[0];
+    EXPECT_EQ(global.name + global.value + global.description, "gstatisticd");
+    EXPECT_EQ(global.keys, 2u);
+    EXPECT_TRUE(global.histogram && global.adds_up);
+    EXPECT_EQ(global.initial, -3);
+    GlobalElement statistic, text;
+    statistic.keys = "k";
+    statistic.numbers = {1, -2, 3, -4, 5};
+    statistic.has = 5;
+    statistic.buckets = {7, 0, -8};
+    text.text = "value";
+    GlobalsFrame globals{11, 12, true, some_counts(), {}};
+    globals.globals = {{3, HistogramShape{2, 3, -5, 10, 6}, {statistic, text}}, {4, {}, {}}};
+    const auto values = written_and_read(globals);
+    EXPECT_EQ(values.monotonic_ns, 11u);
+    EXPECT_EQ(values.realtime_ns, 12u);
+    EXPECT_TRUE(values.incomplete);
+    EXPECT_TRUE(are_equal(values.counts, some_counts()));
+    ASSERT_EQ(values.globals.size(), 2u);
+    EXPECT_EQ(values.globals[0].index, 3u);
+    EXPECT_EQ(values.globals[0].shape, globals.globals[0].shape);
+    ASSERT_EQ(values.globals[0].elements.size(), 2u);
+    const GlobalElement& first = values.globals[0].elements[0];
+    EXPECT_EQ(first.keys, "k");
+    EXPECT_EQ(first.numbers, statistic.numbers);
+    EXPECT_EQ(first.has, 5u);
+    EXPECT_EQ(first.buckets, statistic.buckets);
+    EXPECT_EQ(values.globals[0].elements[1].text, "value");
+    EXPECT_EQ(values.globals[1].index, 4u);
+    const auto printed = written_and_read(PrintedFrame{13, "text"});
+    EXPECT_EQ(printed.realtime_ns, 13u);
+    EXPECT_EQ(printed.text, "text");
+    const auto message = written_and_read(MessageFrame{true, "text", "place"});
+    EXPECT_TRUE(message.is_error);
+    EXPECT_EQ(message.text + message.place, "textplace");
+    EXPECT_TRUE(are_equal(written_and_read(EndFrame{some_counts()}).counts, some_counts()));
 }
 
 // Later versions may count more, and a statistic has five numbers.
