@@ -201,3 +201,18 @@ TEST(ElfLines, OfPathsAreAsShortAsTheyCanBe) {
     EXPECT_EQ(place_in("../a"), "../b/c.h");
     EXPECT_EQ(place_in(".."), "../../b/c.h");
 }
+
+// A file of a folder that is not in the list has no path. The list has one folder, number 0.
+TEST(ElfLines, OfFoldersThatAreNotThereAreNone) {
+    const auto place_in = [](char folder) {
+        const auto lines =
+            lines_of(file_with(unit_of_files(DW_LNCT_directory_index, DW_FORM_udata,
+                                             std::string(1, folder), program_at(0x1000), 2),
+                               std::string("/s/a\0", 5)));
+        const auto place = lines ? lines->at(0x1000) : std::nullopt;
+        return place ? place->file : "none";
+    };
+    EXPECT_EQ(place_in(0), "/s/a");
+    EXPECT_EQ(place_in(1), "none");
+    EXPECT_EQ(place_in(2), "none");
+}

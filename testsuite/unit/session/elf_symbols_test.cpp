@@ -132,6 +132,8 @@ TEST(ElfSymbols, TheBestOfAnAddressNamesIt) {
             EXPECT_EQ(named(order[worse], order[better]), "two") << better << worse;
         }
     EXPECT_EQ(named(order[6], order[6]), "");
+    for (size_t same = 0; same < 6; same++)
+        EXPECT_EQ(named(order[same], order[same]), "one") << "the first in the table";
 }
 
 TEST(ElfSymbols, WhatIsElsewhereOrNotCodeHasNone) {

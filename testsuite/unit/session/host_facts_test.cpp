@@ -2,6 +2,7 @@
 #include "session/host_facts.h"
 
 #include "session/module_loader.h"
+#include "system/file.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -130,6 +131,15 @@ TEST(HostFactsRead, AreThoseOfThisMachine) {
     EXPECT_EQ(facts.refuses_modules.empty(), static_cast<bool>(check_modules_possible()));
     EXPECT_EQ(facts.signatures, signature_demand());
     EXPECT_TRUE(parse_host_facts(to_json(facts)));
+    // A build-id is 20 bytes of what the kernel says about itself.
+    const auto notes = read_file("/sys/kernel/notes");
+    if (!notes)
+        return;
+    ASSERT_EQ(facts.build_id.size(), 40u);
+    std::string bytes;
+    for (size_t i = 0; i < facts.build_id.size(); i += 2)
+        bytes += static_cast<char>(std::stoi(facts.build_id.substr(i, 2), nullptr, 16));
+    EXPECT_NE(notes->find(bytes), std::string::npos);
 }
 
 } // namespace

@@ -155,6 +155,14 @@ TEST_F(ModuleFiles, NameMetaAndSignature) {
     EXPECT_EQ(file->name, "other");
     EXPECT_EQ(file->meta.name, "demo");
     EXPECT_FALSE(file->is_signed);
+    // Words of other names, and without a value, which end the section.
+    const std::string odd("named=x\0name=right\0name\0", 24), none("names=x\0name", 12);
+    EXPECT_EQ(
+        read_module_file(put("c.ko", elf({{".djstap.meta", example}, {".modinfo", odd}})))->name,
+        "right");
+    EXPECT_EQ(
+        read_module_file(put("d.ko", elf({{".djstap.meta", example}, {".modinfo", none}})))->name,
+        "demo");
     file = read_module_file(put("b.ko", bytes + "~Module signature appended~\n"));
     ASSERT_TRUE(file);
     EXPECT_TRUE(file->is_signed);

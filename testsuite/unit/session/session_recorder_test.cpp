@@ -104,6 +104,28 @@ TEST_F(RecorderTest, TellsItsCounts) {
                         "CPU\n");
 }
 
+// Where hits were missed inside other kprobes: only these count their own.
+TEST_F(RecorderTest, TellsWhichProbesMissedHits) {
+    module.files["/proc/djstap-demo"] = R"json({"version":1,"name":"demo",
+        "formats":[{"text":"n=%d\n","types":"l"}],
+        "probes":[{"point":"first","mechanism":"kprobe"},{"point":"second","mechanism":"kprobe"}]})json";
+    module.sites.push_back(module.sites[0]);
+    for (uint32_t i = 0; i < 2; i++) {
+        module.sites[i].index = i;
+        module.sites[i].mechanism = DJS_MECHANISM_KPROBE_INT3;
+        module.sites[i].missed = 2 + i;
+    }
+    run();
+    EXPECT_EQ(messages.find("missed at"), std::string::npos) << messages;
+    module.counts->skipped_kprobe = 5;
+    run();
+    EXPECT_NE(messages.find("missed at second: 3, first: 2"), std::string::npos) << messages;
+    module.counts->skipped_kprobe = 0;
+    module.counts->skipped_kretprobe = 5;
+    run();
+    EXPECT_NE(messages.find("missed at second: 3, first: 2"), std::string::npos) << messages;
+}
+
 TEST_F(RecorderTest, ThatFailedIsItsStatus) {
     module.page().error = 1;
     EXPECT_EQ(run().status, 1);
