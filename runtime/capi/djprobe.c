@@ -178,7 +178,7 @@ static void leave_set(struct djprobe_set *set)
 	}
 }
 
-/* Finds the sites; none of them may be registered already. */
+/* Finds the sites and notes them; none of them may be registered already, nor twice. */
 static int prepare(struct djprobe_set *set, struct djprobe **probes, int count,
 		   unsigned long *addresses)
 {
@@ -204,6 +204,8 @@ static int prepare(struct djprobe_set *set, struct djprobe **probes, int count,
 			return -ENOMEM;
 		probe->set = set;
 		set->entries[i].probe = probe;
+		hlist_add_head_rcu(&set->entries[i].node,
+				   &sites[hash_long(addresses[i], SITES_BITS)]);
 		set->count++;
 	}
 	return 0;
@@ -221,17 +223,13 @@ static int register_locked(struct djprobe_set *set, struct djprobe **probes, int
 	error = prepare(set, probes, count, addresses);
 	if (!error)
 		error = ftrace_set_filter_ips(&set->ops, addresses, count, 0, 0);
-	if (error)
-		return error;
-	for (i = 0; i < count; i++)
-		hlist_add_head_rcu(&set->entries[i].node,
-				   &sites[hash_long(set->entries[i].site, SITES_BITS)]);
-	error = attach(set);
+	if (!error)
+		error = attach(set);
 	if (!error) {
 		registered += count;
 		return 0;
 	}
-	for (i = 0; i < count; i++)
+	for (i = 0; i < set->count; i++)
 		hlist_del_rcu(&set->entries[i].node);
 	djs_drain_handlers();
 	ftrace_free_filter(&set->ops);
