@@ -2,6 +2,8 @@
 // Implements /proc/djstap-NAME, which include/control.h describes.
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/poll.h>
 #include <linux/proc_fs.h>
 #include <linux/uaccess.h>
@@ -158,6 +160,23 @@ static int fill_site(struct djs_site_state *state)
 	return 0;
 }
 
+/* The process of -c or -x has the number that the reader knows, who may be in a PID namespace;
+ * handlers compare those of the initial one. */
+static int trace_process(s32 number)
+{
+	s32 found;
+
+	if (!number)
+		return 0;
+	rcu_read_lock();
+	found = pid_nr(find_vpid(number));
+	rcu_read_unlock();
+	if (!found && task_active_pid_ns(current) != &init_pid_ns)
+		return -ESRCH;
+	djs_traced_pid = found ?: number;
+	return 0;
+}
+
 static long file_ioctl(struct file *file, unsigned int command, unsigned long argument)
 {
 	void __user *user = (void __user *)argument;
@@ -189,8 +208,9 @@ static long file_ioctl(struct file *file, unsigned int command, unsigned long ar
 	case DJS_IOC_START:
 		if (copy_from_user(&start, user, sizeof(start)))
 			return -EFAULT;
-		if (start.traced_pid)
-			djs_traced_pid = start.traced_pid;
+		error = trace_process(start.traced_pid);
+		if (error)
+			return error;
 		djs_traced_executes = start.flags & DJS_START_EXECUTES;
 		return djs_session_start();
 	case DJS_IOC_STOP:
