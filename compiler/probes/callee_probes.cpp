@@ -89,9 +89,10 @@ void add_bodies(const DebugInfo& info, const CallerScope& wrapper, const std::st
 
 void add_root(const DebugInfo& info, const FunctionInfo& function, std::vector<Root>& roots) {
     const CallerScope scope{function.entry, 0};
-    roots.push_back({scope, name_and_place(function)});
+    const std::string name = name_and_place(function);
+    roots.push_back({scope, name});
     if (function.is_syscall)
-        add_bodies(info, scope, roots.back().name, roots);
+        add_bodies(info, scope, name, roots);
 }
 
 void add_root(const StatementAddress& inlined, std::vector<Root>& roots) {
