@@ -40,8 +40,7 @@ static void do_without_ftrace(void)
 /* Returns whether nothing but the session's end detaches what is attached. */
 static bool stays_attached(void)
 {
-	return !djs_script.condition_count && !djs_script.switch_count &&
-	       !djs_script.overload_percent && !djs_has_modules();
+	return !djs_sites_come_back() && !djs_script.overload_percent;
 }
 
 /* Called before kprobes and kretprobes are attached: keeps those at fentry sites from losing hits.

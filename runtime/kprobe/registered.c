@@ -32,7 +32,7 @@ static bool lets_go(struct kprobe *kprobe)
 
 static int make_registry_room(struct djs_registry *kind)
 {
-	bool again = djs_script.condition_count || djs_script.switch_count || djs_has_modules();
+	bool again = djs_sites_come_back();
 	u32 i, planned = 0;
 
 	for (i = 0; i < djs_script.site_count; i++)

@@ -61,6 +61,12 @@ static inline bool djs_has_modules(void)
 			return true;
 	return false;
 }
+/* Returns whether sites may be attached again after they were detached: by a condition, a switch,
+ * or because their module is loaded again. */
+static inline bool djs_sites_come_back(void)
+{
+	return djs_script.condition_count || djs_script.switch_count || djs_has_modules();
+}
 /* DJS_NO_INDEX: the script does not concern it. */
 u32 djs_image_of_module(const char *name);
 /*
