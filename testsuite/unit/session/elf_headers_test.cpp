@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Files whose headers say something else than what is there: symbols and lines are read of programs
 // that any user may have written.
+#include "elf_bytes.h"
 #include "session/elf_lines.h"
 #include "session/elf_symbols.h"
 #include "system/file.h"
@@ -15,6 +16,19 @@
 
 namespace djstap {
 namespace {
+
+// Returns the symbol at an address of a program whose code begins at 0x401000.
+std::string symbol_of(const std::string& assembly, uint64_t address) {
+    auto folder = TemporaryFolder::create(temporary_directory());
+    EXPECT_TRUE(folder && write_file(folder->file("a.s"), assembly));
+    const std::string command =
+        "cd " + folder->path() + " && as -o a.o a.s && ld -e 0x401000 -Ttext=0x401000 -o a a.o";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    const std::string file = *read_file(folder->file("a"));
+    const auto symbols = ElfSymbols::read(reader_of(file), file.size());
+    const auto found = symbols ? symbols->at(address) : std::nullopt;
+    return found ? std::string(found->name) : "none";
+}
 
 // A program with a function at 0x401000, as cc makes it.
 class ElfHeaders : public testing::Test {
@@ -35,21 +49,13 @@ class ElfHeaders : public testing::Test {
         ASSERT_EQ(line(), "/s/a.c:7");
     }
 
-    ElfSymbols::Read reader() const {
-        return [this](uint64_t offset, void* to, size_t size) {
-            if (offset > file_.size() || size > file_.size() - offset)
-                return false;
-            std::memcpy(to, file_.data() + offset, size);
-            return true;
-        };
-    }
     std::string symbol() const {
-        const auto symbols = ElfSymbols::read(reader(), file_.size());
+        const auto symbols = ElfSymbols::read(reader_of(file_), file_.size());
         const auto found = symbols ? symbols->at(0x401000) : std::nullopt;
         return !symbols ? "no file" : found ? std::string(found->name) : "none";
     }
     std::string line() const {
-        const auto lines = ElfLines::read(reader(), file_.size());
+        const auto lines = ElfLines::read(reader_of(file_), file_.size());
         const auto found = lines ? lines->at(0x401000) : std::nullopt;
         return !lines  ? "no file"
                : found ? found->file + ":" + std::to_string(found->line)
@@ -223,38 +229,23 @@ TEST_F(ElfHeaders, OfCompressedSectionsSayHowLongTheyWere) {
 
 TEST_F(ElfHeaders, ABuildIdIsThatOfTheFirstNote) {
     const std::string right = "0123ab", wrong = "0123ac", none;
-    EXPECT_EQ(ElfSymbols::read(reader(), file_.size())->build_id(), right);
-    EXPECT_TRUE(ElfSymbols::read(reader(), file_.size(), &right));
-    EXPECT_FALSE(ElfSymbols::read(reader(), file_.size(), &wrong));
-    EXPECT_FALSE(ElfSymbols::read(reader(), file_.size(), &none));
+    EXPECT_EQ(ElfSymbols::read(reader_of(file_), file_.size())->build_id(), right);
+    EXPECT_TRUE(ElfSymbols::read(reader_of(file_), file_.size(), &right));
+    EXPECT_FALSE(ElfSymbols::read(reader_of(file_), file_.size(), &wrong));
+    EXPECT_FALSE(ElfSymbols::read(reader_of(file_), file_.size(), &none));
 }
 
 // Names of templates are long, but not longer than 4096 characters; versions are no part of a name.
 TEST_F(ElfHeaders, NamesEndAtTheirVersion) {
     const auto name_of = [](const std::string& name) {
-        auto folder = TemporaryFolder::create(temporary_directory());
-        EXPECT_TRUE(folder);
-        EXPECT_TRUE(write_file(folder->file("a.s"), "\"" + name +
-                                                        "\": nop\nret\n"
-                                                        ".type \"" +
-                                                        name +
-                                                        "\", @function\n"
-                                                        ".size \"" +
-                                                        name + "\", 2\n"));
-        const std::string command =
-            "cd " + folder->path() + " && as -o a.o a.s && ld -e 0x401000 -Ttext=0x401000 -o a a.o";
-        EXPECT_EQ(std::system(command.c_str()), 0);
-        const std::string file = *read_file(folder->file("a"));
-        const auto symbols = ElfSymbols::read(
-            [&](uint64_t offset, void* to, size_t size) {
-                if (offset > file.size() || size > file.size() - offset)
-                    return false;
-                std::memcpy(to, file.data() + offset, size);
-                return true;
-            },
-            file.size());
-        const auto found = symbols ? symbols->at(0x401000) : std::nullopt;
-        return found ? std::string(found->name) : "none";
+        return symbol_of("\"" + name +
+                             "\": nop\nret\n"
+                             ".type \"" +
+                             name +
+                             "\", @function\n"
+                             ".size \"" +
+                             name + "\", 2\n",
+                         0x401000);
     };
     EXPECT_EQ(name_of("f"), "f");
     EXPECT_EQ(name_of(std::string(4096, 'n')), std::string(4096, 'n'));
@@ -271,22 +262,7 @@ TEST_F(ElfHeaders, SymbolsMayContainOthers) {
             source.append(name).append(": nop\n.size ").append(name).append(", 1\n");
         }
         source += "nop\n.size outer, .-outer\n";
-        auto folder = TemporaryFolder::create(temporary_directory());
-        EXPECT_TRUE(folder && write_file(folder->file("a.s"), source));
-        const std::string command =
-            "cd " + folder->path() + " && as -o a.o a.s && ld -e 0x401000 -Ttext=0x401000 -o a a.o";
-        EXPECT_EQ(std::system(command.c_str()), 0);
-        const std::string file = *read_file(folder->file("a"));
-        const auto symbols = ElfSymbols::read(
-            [&](uint64_t offset, void* to, size_t size) {
-                if (offset > file.size() || size > file.size() - offset)
-                    return false;
-                std::memcpy(to, file.data() + offset, size);
-                return true;
-            },
-            file.size());
-        const auto found = symbols ? symbols->at(0x401001 + inner) : std::nullopt;
-        return found ? std::string(found->name) : "none";
+        return symbol_of(source, 0x401001 + inner);
     };
     EXPECT_EQ(found_behind(0), "outer");
     EXPECT_EQ(found_behind(1), "outer");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/elf_symbols.h"
 
+#include "elf_bytes.h"
+
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
@@ -51,14 +53,7 @@ std::string file_of(
 }
 
 std::optional<ElfSymbols> read(const std::string& file) {
-    return ElfSymbols::read(
-        [&](uint64_t offset, void* to, size_t size) {
-            if (offset > file.size() || size > file.size() - offset)
-                return false;
-            std::memcpy(to, file.data() + offset, size);
-            return true;
-        },
-        file.size());
+    return ElfSymbols::read(reader_of(file), file.size());
 }
 
 std::string name_at(const ElfSymbols& symbols, uint64_t address) {
