@@ -6,13 +6,13 @@
 #include "semantics/print.h"
 #include "semantics/semantics.h"
 #include "syntax/syntax.h"
+#include "system/file.h"
+#include "system/temporary.h"
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
-#include <unistd.h>
 #include <utility>
 
 namespace djstap::test {
@@ -23,23 +23,14 @@ constexpr const char* kept_index = DJSTAP_BINARY_DIR "/testsuite/tapset-index";
 
 // The cache of all analyses of this process.
 inline const std::string& shared_cache() {
-    struct Cache {
-        std::string path = std::filesystem::temp_directory_path() / "djstap-cache-XXXXXX";
-        Cache() {
-            path = mkdtemp(path.data());
-            std::error_code none;
-            std::filesystem::copy(kept_index, path, none);
-        }
-        ~Cache() { std::filesystem::remove_all(path); }
-    };
-    static const Cache cache;
-    return cache.path;
-}
-
-inline std::string text_of(const std::filesystem::path& path) {
-    std::ostringstream text;
-    text << std::ifstream(path, std::ios::binary).rdbuf();
-    return std::move(text).str();
+    static const TemporaryFolder cache = [] {
+        auto folder = TemporaryFolder::create(temporary_directory());
+        std::error_code none;
+        if (folder)
+            std::filesystem::copy(kept_index, folder->path(), none);
+        return folder ? std::move(*folder) : TemporaryFolder();
+    }();
+    return cache.path();
 }
 
 // Keeps the index that the cache has, which is that of the tapsets alone.
@@ -48,11 +39,9 @@ inline void keep_index() {
     std::filesystem::create_directories(kept_index, none);
     for (const auto& file : std::filesystem::directory_iterator(shared_cache(), none)) {
         const std::filesystem::path kept = kept_index / file.path().filename();
-        if (text_of(file.path()) == text_of(kept))
-            continue;
-        const std::string made = kept.string() + "." + std::to_string(getpid());
-        std::filesystem::copy_file(file.path(), made, none);
-        std::filesystem::rename(made, kept, none);
+        const auto made = read_file(file.path()), before = read_file(kept);
+        if (made && (!before || *made != *before))
+            static_cast<void>(write_atomically(kept, *made));
     }
 }
 
