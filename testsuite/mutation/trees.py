@@ -166,16 +166,21 @@ class Tree:
         return status, output.decode("utf-8", "replace"), time.monotonic() - began
 
     def tests(self):
-        """{name: (command, folder, whether it needs a guest)}: CTest's, those of one GoogleTest program together."""
-        known = json.loads(subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"], check=True,
+        """{name: (command, folder, whether it needs a guest)}: CTest's, those of one GoogleTest program together.
+
+        Those of --nightly are among them if they only take long; most of the others repeat what scripts/test runs elsewhere."""
+        known = json.loads(subprocess.run(["ctest", "--test-dir", self.build, "-C", "nightly", "--show-only=json-v1"], check=True,
                                            capture_output=True).stdout)["tests"]
         found, programs = {}, {}
         for test in known:
             properties = {each["name"]: each["value"] for each in test.get("properties", [])}
             command = test.get("command")
+            labels = properties.get("LABELS", [])
             if not command or properties.get("DISABLED") or test["name"].endswith("_NOT_BUILT"):
                 continue
-            kernel = "kernel" in properties.get("LABELS", [])
+            if any(label.endswith("nightly") for label in labels) and "long" not in labels:
+                continue
+            kernel = "kernel" in labels
             folder = properties.get("WORKING_DIRECTORY", self.build)
             filters = [word for word in command if word.startswith("--gtest_filter=")]
             if filters and not kernel:
