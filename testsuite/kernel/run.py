@@ -355,6 +355,8 @@ class Runner:
         expected = expected_lines(self.fields["output"])
         if not matching.fits(expected, output):
             problems.append(matching.difference(expected, output, "output"))
+        if self.path.endswith(".meta") and any(": warning: " in line for line in errors):
+            problems.append("an example has warnings")
         if "errors" in self.fields:
             expected = expected_lines(self.fields["errors"])
             if not matching.fits(expected, errors):
