@@ -36,8 +36,12 @@ Value Body::target_value(const program::TargetValue& node) {
     }
     if (found->is_text)
         return target_text(*found, node.range);
-    if (found->value.base == Access::Base::FileText)
-        return builder_.CreateCall(script_.runtime("djs_file_get"), {ctx_});
+    if (found->value.base == Access::Base::FileText) {
+        // The file may hold more than a string, for which nothing else has room.
+        Value copy = scratch_text();
+        copy_text(copy, builder_.CreateCall(script_.runtime("djs_file_get"), {ctx_}));
+        return copy;
+    }
     return access(found->value, node.range);
 }
 
