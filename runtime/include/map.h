@@ -154,7 +154,8 @@ enum djs_stat_op {
 };
 
 /* A walk over the elements in the order of their insertion, over as many as existed when it began.
- * Between two steps the map may change only if the walk is registered with it. */
+ * Between two steps the map may change only if the walk is registered with it; without that,
+ * elements may be removed, but none may be added. Removed ones are skipped. */
 struct djs_map_walk {
 	struct djs_map_walk *next; /* next walk registered with the same map */
 	/* set by the caller that registers the walk: a bit for each number; or NULL */
@@ -193,7 +194,8 @@ struct djs_rank {
  * Elements in the order that a foreach visits them. All of them, or the best `most`, are collected
  * into a heap; each element is then extracted in logarithmic time, and those that are never visited
  * are never sorted. Between two steps the map may change if `walk` is registered, except for values
- * that are strings and sorted by: string keys are stable as long as their element exists.
+ * that are strings and sorted by: string keys are stable as long as their element exists. If it is
+ * not, elements may be removed after the last of djs_ranking_step.
  */
 struct djs_ranking {
 	struct djs_map_walk walk;

@@ -82,7 +82,10 @@ static inline struct entry *append_entry(struct djs_map *map, u32 number)
 	return entry;
 }
 
-/* Removes the entry, which has left its chain or slot, from the insertion order, and frees it. */
+/*
+ * Removes the entry, which has left its chain or slot, from the insertion order, and frees it. Its
+ * `after` still tells what followed it, until it is used again.
+ */
 static inline void free_entry(struct djs_map *map, u32 number)
 {
 	char *entries = map->front.entries;
@@ -92,9 +95,16 @@ static inline void free_entry(struct djs_map *map, u32 number)
 
 	entry_among(entries, stride, before)->after = after;
 	entry_among(entries, stride, after)->before = before;
+	entry->before = number;
 	entry->chain = map->free;
 	map->free = number;
 	map->count--;
+}
+
+/* Returns 1 if entry `number`, which was an element, has been removed and is not used again. */
+static inline int is_gone(const struct djs_map *map, u32 number)
+{
+	return !map->count || entry_at(map, number)->before == number;
 }
 
 /* Returns 1 if the keys that `fixed` has a bit for equal those of entry `number`. */

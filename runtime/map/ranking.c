@@ -87,6 +87,7 @@ static DJS_HANDLER_CODE u64 rank_by(const struct djs_map *map, const struct djs_
 	return order->ascending ? by : ~by;
 }
 
+/* Of a walk that is registered. */
 static inline int is_removed(const struct djs_ranking *ranking, u32 number)
 {
 	const u64 *removed = ranking->walk.removed;
@@ -230,7 +231,7 @@ DJS_HANDLER_CODE u32 djs_ranking_first(const struct djs_map *map, struct djs_ran
 		*steps -= *steps < STEPS_OF_A_FIRST ? *steps : STEPS_OF_A_FIRST;
 		if (--ranking->count)
 			sink(map, ranking, order, 0, ranking->ranks[ranking->count]);
-		if (!is_removed(ranking, number))
+		if (ranking->walk.removed ? !is_removed(ranking, number) : !is_gone(map, number))
 			return number;
 	}
 	return ranking->count && !ranking->walk.gone ? DJS_MAP_MORE : 0;

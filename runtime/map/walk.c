@@ -23,9 +23,11 @@ DJS_HANDLER_CODE u32 djs_map_next(const struct djs_map *map, struct djs_map_walk
 			walk->over = 1;
 			break;
 		}
-		--*steps;
 		walk->left--;
 		walk->at = number;
+		if (unlikely(is_gone(map, number)))
+			continue; /* no step: whoever removed it has paid for it */
+		--*steps;
 		if (!fixed || djs_map_in_slice(map, number, keys, fixed))
 			return number;
 	}

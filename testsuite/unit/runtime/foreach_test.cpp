@@ -65,6 +65,7 @@ class Foreach : public testing::Test {
         return text;
     }
     u32 count() const { return djs_map_count(map_); }
+    djs_map** map() { return &map_; }
 
     djs_ctx context{};
     djs_map_order order{};
@@ -121,6 +122,39 @@ TEST_F(Foreach, OfASliceIsSortedToo) {
     const djs_value slice[] = {number(3), number(0)};
     order.fixed = 1;
     EXPECT_EQ(walked(-1, slice), (Keys{23, 13, 3}));
+}
+
+// Functions that the body calls may delete elements, but add none.
+TEST_F(Foreach, SkipsWhatIsDeletedBeforeItsTurn) {
+    for (const s32 sort_key : {-1, 2}) {
+        load(10, sort_key, 1, 10);
+        djs_foreach foreach{};
+        djs_foreach_begin(&context, &foreach, iterator, nullptr, -1, 7);
+        std::vector<s64> seen;
+        while (const u32 element = djs_foreach_next(&context, &foreach)) {
+            const s64 at = djs_map_key(*map(), element, 1).number;
+            seen.push_back(at);
+            for (const s64 i : {at, at + 1, at + 2}) {
+                const djs_value keys[] = {number(i % 10), number(i)};
+                djs_map_erase(*map(), keys);
+            }
+        }
+        EXPECT_EQ(seen, (std::vector<s64>{0, 3, 6, 9})) << sort_key;
+        EXPECT_EQ(count(), 0u);
+        djs_user_unload();
+    }
+}
+
+TEST_F(Foreach, EndsWhereTheArrayIsDeleted) {
+    for (const s32 sort_key : {-1, 2}) {
+        load(10, sort_key, 1, 10);
+        djs_foreach foreach{};
+        djs_foreach_begin(&context, &foreach, iterator, nullptr, -1, 7);
+        EXPECT_NE(djs_foreach_next(&context, &foreach), 0u);
+        *map() = djs_map_clear(*map());
+        EXPECT_EQ(djs_foreach_next(&context, &foreach), 0u) << sort_key;
+        djs_user_unload();
+    }
 }
 
 TEST_F(Foreach, ThatBeganAnewInItsOwnBodyIsAnError) {
