@@ -166,9 +166,24 @@ static DJS_HANDLER_CODE s64 counter_total(u32 counter)
 	return sum;
 }
 
+/* Reads of what is cleared meanwhile begin anew, but not for ever. */
+#define READ_ATTEMPTS 8
+
 DJS_HANDLER_CODE s64 djs_counter_read(u32 counter)
 {
-	return counter_total(counter) - READ_ONCE(counter_bases[counter]);
+	s64 base, total;
+	int attempt;
+
+	/* The base first: the total that belongs to a later one may not be reached yet. */
+	for (attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+		base = READ_ONCE(counter_bases[counter]);
+		smp_rmb();
+		total = counter_total(counter);
+		smp_rmb();
+		if (READ_ONCE(counter_bases[counter]) == base)
+			break;
+	}
+	return total - base;
 }
 
 DJS_HANDLER_CODE void djs_counter_clear(u32 counter)
@@ -238,24 +253,41 @@ static DJS_HANDLER_CODE void read_inline_adds(const struct djs_statistic_shape *
 		out->min = out->max = 0;
 }
 
-DJS_HANDLER_CODE void djs_statistic_read(u32 number, struct djs_statistic *out)
+static DJS_HANDLER_CODE void read_epoch(const struct djs_statistic_shape *shape,
+					const struct statistic *statistic, s64 epoch,
+					struct djs_statistic *out)
 {
-	const struct djs_statistic_shape *shape = &djs_script.statistics[number].shape;
-	const struct statistic *statistic = &statistics[number];
 	unsigned int cpu, i;
 
-	memset(out, 0, shape->bytes);
-	if (shape->inline_adds) {
-		read_inline_adds(shape, statistic, out);
-		return;
-	}
 	for_each_possible_cpu (cpu) {
 		u8 *copy = per_cpu_ptr(statistic->copies, cpu);
 
 		for (i = 0; i < 2; i++, copy += statistic->stride)
-			if (smp_load_acquire(epoch_of(statistic, copy)) ==
-			    atomic64_read(&statistic->epoch))
+			if (smp_load_acquire(epoch_of(statistic, copy)) == epoch)
 				djs_statistic_merge(shape, out, (struct djs_statistic *)copy);
+	}
+}
+
+DJS_HANDLER_CODE void djs_statistic_read(u32 number, struct djs_statistic *out)
+{
+	const struct djs_statistic_shape *shape = &djs_script.statistics[number].shape;
+	const struct statistic *statistic = &statistics[number];
+	int attempt;
+
+	if (shape->inline_adds) {
+		memset(out, 0, shape->bytes);
+		read_inline_adds(shape, statistic, out);
+		return;
+	}
+	/* Copies of this epoch are not emptied before the next one has begun. */
+	for (attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+		s64 epoch = atomic64_read(&statistic->epoch);
+
+		memset(out, 0, shape->bytes);
+		read_epoch(shape, statistic, epoch, out);
+		smp_rmb();
+		if (atomic64_read(&statistic->epoch) == epoch)
+			break;
 	}
 }
 
