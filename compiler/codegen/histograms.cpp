@@ -21,7 +21,32 @@ void Body::foreach_bucket(const program::Foreach& node) {
                                        script_.number(0), wanted);
         limit = builder_.CreateSelect(builder_.CreateICmpSLT(wanted, limit), wanted, limit);
     }
-    Value statistic = node.value ? statistic_address(place) : nullptr;
+    Value first = nullptr;
+    if (node.value) {
+        Value statistic = statistic_address(place);
+        auto in = [&] {
+            return builder_.CreateConstGEP1_32(script_.types.i8, statistic,
+                                               static_cast<unsigned>(sizeof(djs_statistic)));
+        };
+        if (place.global->is_array()) {
+            // A copy: meanwhile the element may be deleted, and another one may get its memory. The
+            // buckets of an absent one are empty.
+            const auto bytes = static_cast<uint32_t>(count * int64_t{sizeof(int64_t)});
+            auto *present = block("present"), *absent = block("absent"), *copied = block("copied");
+            first = scratch(bytes);
+            builder_.CreateCondBr(builder_.CreateIsNotNull(statistic), present, absent);
+            begin(present);
+            builder_.CreateCall(script_.runtime("memcpy"), {first, in(), script_.number(bytes)});
+            builder_.CreateBr(copied);
+            begin(absent);
+            builder_.CreateCall(script_.runtime("memset"),
+                                {first, script_.u32(0), script_.number(bytes)});
+            builder_.CreateBr(copied);
+            begin(copied);
+        } else {
+            first = in();
+        }
+    }
 
     auto* index = entry_alloca(script_.types.i64, "index");
     builder_.CreateStore(script_.number(0), index);
@@ -39,18 +64,9 @@ void Body::foreach_bucket(const program::Foreach& node) {
         builder_.CreateStore(bucket, locals_[node.keys[0]]);
         if (!node.value)
             return;
-        // The buckets of an absent element are empty.
-        auto *present = block("present"), *joined = block("joined");
-        builder_.CreateStore(script_.number(0), locals_[*node.value]);
-        builder_.CreateCondBr(builder_.CreateIsNotNull(statistic), present, joined);
-        begin(present);
-        Value first = builder_.CreateConstGEP1_32(script_.types.i8, statistic,
-                                                  static_cast<unsigned>(sizeof(djs_statistic)));
         Value hits = builder_.CreateLoad(script_.types.i64,
                                          builder_.CreateGEP(script_.types.i64, first, bucket));
         builder_.CreateStore(hits, locals_[*node.value]);
-        builder_.CreateBr(joined);
-        begin(joined);
     });
 }
 
