@@ -81,13 +81,14 @@ DJS_HANDLER_CODE void djs_fn_errno_str(struct djs_ctx *ctx, char *out, s64 error
 /* The name of a signal without SIG, "RTMIN+n" for real-time signals. */
 DJS_HANDLER_CODE void djs_fn_signal_str(struct djs_ctx *ctx, char *out, s64 number)
 {
-	s64 above = number - FIRST_REAL_TIME;
+	s64 above;
 	u32 length;
 
-	if (above < 0 || number > LAST_REAL_TIME) {
+	if (number < FIRST_REAL_TIME || number > LAST_REAL_TIME) {
 		copy_name(out, signal_names, ARRAY_SIZE(signal_names), (u64)number);
 		return;
 	}
+	above = number - FIRST_REAL_TIME;
 	djs_text_copy(out, above ? "RTMIN+" : "RTMIN", djs_script.string_bytes);
 	if (!above)
 		return;
