@@ -221,9 +221,9 @@ static void respect_table(void)
 						"the kernel's table of direct calls is full");
 				continue;
 			}
-			run->mechanism = run->mechanism == DJS_MECHANISM_RETURN_DJPROBE
-					     ? DJS_MECHANISM_KRETPROBE
-					     : DJS_MECHANISM_FTRACE;
+			djs_site_use(run, run->mechanism == DJS_MECHANISM_RETURN_DJPROBE
+						  ? DJS_MECHANISM_KRETPROBE
+						  : DJS_MECHANISM_FTRACE);
 			run->fallback = DJS_FALLBACK_TABLE_FULL;
 		}
 	}
