@@ -24,8 +24,10 @@ static const char *traced_name(const struct djs_site_run *run)
 static int compare_names(const void *a, const void *b)
 {
 	struct djs_site_run *const *left = a, *const *right = b;
+	int order = strcmp(traced_name(*left), traced_name(*right));
 
-	return strcmp(traced_name(*left), traced_name(*right));
+	/* The kernel's sort does not keep the script's order. */
+	return order ?: *left < *right ? -1 : 1;
 }
 
 /* Those of modules are known by their addresses, as soon as the module is loaded. */

@@ -375,7 +375,8 @@ static int uprobe_attach(void)
 
 	if (error)
 		return error;
-	for (i = 0; i < djs_script.site_count; i++) {
+	/* The kernel calls the consumer of a place that was registered last first. */
+	for (i = djs_script.site_count; i-- > 0;) {
 		struct djs_site_run *run = &djs_sites[i];
 
 		if (is_uprobe(run) && run->wanted && !run->armed && !run->error &&
