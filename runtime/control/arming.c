@@ -266,22 +266,17 @@ static bool belongs_to(const struct djs_site_run *run, u32 owner)
 	return djs_is_direct(run) && run->site->trampoline == owner - djs_script.handler_count;
 }
 
-/* Sites that share its ops are disarmed with it. */
+/* Sites that share its ops are disarmed with it. There may be tens of thousands. */
 static u32 disarm_owner(u32 owner)
 {
-	u32 i, k, count = 0;
+	u32 i, count = 0;
 
 	for (i = 0; i < djs_script.site_count; i++)
 		if (djs_sites[i].armed && belongs_to(&djs_sites[i], owner))
 			djs_sites[i].disarmed = 1;
-	for (i = 0; i < djs_script.site_count; i++) {
-		struct djs_site_run *run = &djs_sites[i];
-
-		for (k = 0; k < djs_script.site_count && djs_is_direct(run) && !run->disarmed; k++)
-			run->disarmed =
-			    djs_sites[k].disarmed && run->data && djs_sites[k].data == run->data;
-		count += run->armed && run->disarmed;
-	}
+	djs_direct_disarm_sharing();
+	for (i = 0; i < djs_script.site_count; i++)
+		count += djs_sites[i].armed && djs_sites[i].disarmed;
 	return count;
 }
 

@@ -7,6 +7,7 @@
 
 #include "arch/runtime.h"
 #include "djprobe/callee.h"
+#include "djprobe/djprobe.h"
 #include "djprobe/groups.h"
 #include "djprobe/inside.h"
 #include "djprobe/table.h"
@@ -222,8 +223,8 @@ static void respect_table(void)
 				continue;
 			}
 			djs_site_use(run, run->mechanism == DJS_MECHANISM_RETURN_DJPROBE
-						  ? DJS_MECHANISM_KRETPROBE
-						  : DJS_MECHANISM_FTRACE);
+					      ? DJS_MECHANISM_KRETPROBE
+					      : DJS_MECHANISM_FTRACE);
 			run->fallback = DJS_FALLBACK_TABLE_FULL;
 		}
 	}
@@ -240,6 +241,18 @@ static const struct djs_group_kind direct_kind = {
     .release = direct_release,
     .by_trampoline = true,
 };
+
+void djs_direct_disarm_sharing(void)
+{
+	struct djs_site_run *run, *end = djs_sites + djs_script.site_count;
+
+	for (run = djs_sites; run < end; run++)
+		if (djs_is_direct(run) && run->data && run->disarmed)
+			((struct djs_group *)run->data)->disarmed = true;
+	for (run = djs_sites; run < end; run++)
+		if (djs_is_direct(run) && run->data)
+			run->disarmed = ((const struct djs_group *)run->data)->disarmed;
+}
 
 static int djprobes_attach(void)
 {

@@ -6,6 +6,9 @@
 #include "sites/drain.h"
 #include "sites/mechanism.h"
 
+/* Marks the sites that share their direct calls' ops with one that is marked as disarmed. */
+void djs_direct_disarm_sharing(void);
+
 /* Called after djs_drain_handlers, which does not wait for tasks that sleep in a function that
  * ever had a return djprobe: waits up to two seconds for those. If some keep sleeping, it names
  * them, disables return handlers, and prevents the module from being unloaded until they have

@@ -20,6 +20,7 @@ struct djs_group {
 	unsigned long first; /* the fentry site of one function */
 	bool returns;	     /* its trampoline has return handlers */
 	bool stuck;	     /* it could not be detached: stays attached for ever */
+	bool disarmed;	     /* one of its sites is: for djs_direct_disarm_sharing */
 };
 
 struct djs_group_kind {
