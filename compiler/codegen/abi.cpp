@@ -189,6 +189,7 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_user_word),
     RUNTIME(djs_user_stack_word),
     RUNTIME(djs_user_return_address),
+    RUNTIME(djs_replaced_return),
     RUNTIME(djs_copy_stack),
     RUNTIME(djs_stack_text),
     RUNTIME(djs_print_stack),

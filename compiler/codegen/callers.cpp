@@ -2,7 +2,11 @@
 #include "codegen/callers.h"
 
 #include "arch/arch.h"
+#include "arch/codegen.h"
+#include "codegen/lean.h"
 #include "include/script.h"
+
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -71,11 +75,29 @@ class CallerCheck {
                                    builder_.CreateIntToPtr(slot, script_.types.pointer));
     }
 
-    // Of a process, the kernel may have replaced it.
+    // The kernel may have replaced it, where the return is probed by whomever.
     llvm::Value* load_return_address(llvm::Value* slot) {
         if (is_program())
             return builder_.CreateCall(script_.runtime("djs_user_return_address"), {slot});
-        return load(slot);
+        llvm::Value* address = load(slot);
+        if (script_.kernel.rethook == 0)
+            return address;
+        llvm::BasicBlock* loaded = builder_.GetInsertBlock();
+        auto* replaced = block("replaced");
+        auto* known = block("return_address");
+        builder_.CreateCondBr(
+            arch::is_kernel_address(builder_, address,
+                                    script_.kernel_address(script_.kernel.rethook)),
+            replaced, known, llvm::MDBuilder(script_.context).createUnlikelyBranchWeights());
+        builder_.SetInsertPoint(replaced);
+        llvm::Value* original =
+            call_slow(script_, builder_, "djs_slow_replaced_return", "djs_replaced_return", {slot});
+        builder_.CreateBr(known);
+        builder_.SetInsertPoint(known);
+        auto* either = builder_.CreatePHI(script_.types.i64, 2);
+        either->addIncoming(address, loaded);
+        either->addIncoming(original, replaced);
+        return either;
     }
 
     // The hit tells where the process has the program.
@@ -138,9 +160,13 @@ class CallerCheck {
         return there;
     }
 
+    llvm::BasicBlock* block(const char* name) {
+        return llvm::BasicBlock::Create(script_.context, name,
+                                        builder_.GetInsertBlock()->getParent());
+    }
+
     void go_on_if(llvm::Value* called) {
-        auto* next = llvm::BasicBlock::Create(script_.context, "called",
-                                              builder_.GetInsertBlock()->getParent());
+        auto* next = block("called");
         builder_.CreateCondBr(called, next, others_);
         builder_.SetInsertPoint(next);
     }

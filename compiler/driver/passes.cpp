@@ -91,6 +91,8 @@ CodegenKernel describe_kernel(const Kernel& kernel, const RuntimeKit& kit) {
         known.irq_stack = stack->address;
     if (auto state = kernel.symbol("cpu_tlbstate"))
         known.loaded_mm = state->address;
+    if (auto rethook = kernel.symbol("arch_rethook_trampoline"))
+        known.rethook = rethook->address;
     if (auto reference = kernel.symbol(CodegenKernel::reference_symbol))
         known.reference = reference->address;
     known.mitigations.landing_pads = kernel.has_ibt();

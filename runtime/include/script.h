@@ -308,6 +308,8 @@ u64 djs_load_user(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
  * have replaced; 0 if it cannot be read. */
 u64 djs_user_stack_word(u64 slot);
 u64 djs_user_return_address(u64 slot);
+/* Returns the return address on the current kernel stack in whose place a kretprobe has its own. */
+u64 djs_replaced_return(u64 slot);
 /* Sets ctx->error after a read of kernel memory in the handler itself has faulted. */
 void djs_fail_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
 void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place);

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // kretprobes: function returns, wherever the function may sleep. Hits that find no free instance
 // are missed, and counted.
+#include <linux/rethook.h>
+#include <linux/sched.h>
+
 #include "kprobe/kprobe.h"
 #include "kprobe/registered.h"
+
+/* Returns of one task that are probed at the same time, and looked at. */
+#define REPLACED_MAX 1024
 
 static __always_inline const struct djs_site *site_of_instance(struct kretprobe_instance *instance)
 {
@@ -64,6 +70,26 @@ static DJS_HANDLER_CODE int kretprobe_returned(struct kretprobe_instance *instan
 	regs_set_return_value(regs, ctx->return_value); /* the handler may have changed it */
 	leave_kretprobe(ctx);
 	return 0;
+}
+
+/* Of several kretprobes of a function, each finds what the one before it has put there: the
+ * earliest has what the function's caller had. The task alone changes its list. */
+DJS_HANDLER_CODE u64 djs_replaced_return(u64 slot)
+{
+	u64 original = *(const unsigned long *)slot;
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+	const struct llist_node *at;
+	u32 i = 0;
+
+	for (at = READ_ONCE(current->rethooks.first); at && i < REPLACED_MAX;
+	     at = READ_ONCE(at->next), i++) {
+		const struct rethook_node *node = container_of(at, struct rethook_node, llist);
+
+		if (node->frame == slot)
+			original = node->ret_addr;
+	}
+#endif
+	return original;
 }
 
 /* Enough for a few dozen tasks in the function at once; a function that blocks many more needs
