@@ -294,35 +294,43 @@ static const char *uprobe_failure(int error)
 	}
 }
 
-static int attach_uprobe(struct djs_site_run *run)
+/* Fails the site if its file or its program is not there, or another one. */
+static void check_uprobe(struct djs_site_run *run)
 {
 	const struct only_program *only = &programs_of_handlers[run->site->handler];
 	const char *why;
 	struct inode *inode = djs_program_file(run, &why);
-	struct djs_uprobe *probe;
 	int error;
 
 	if (IS_ERR(inode)) {
 		djs_site_failed(run, PTR_ERR(inode), why);
-		return 0;
+		return;
 	}
 	if (only->error) {
 		djs_site_failed(run, only->error, "the program of the process cannot be found");
-		return 0;
+		return;
 	}
 	error = djs_program_check_code(run);
-	if (error) {
+	if (error)
 		djs_site_failed(run, error,
 				error == -ENOEXEC ? "the file has other code there: it is not the "
 						    "one for which the script was compiled"
 						  : "the file cannot be read");
-		return 0;
-	}
+}
+
+/* It has been checked. */
+static int attach_uprobe(struct djs_site_run *run)
+{
+	const struct only_program *only = &programs_of_handlers[run->site->handler];
+	const char *why;
+	struct djs_uprobe *probe;
+	int error;
+
 	probe = kzalloc(sizeof(*probe), GFP_KERNEL);
 	if (!probe)
 		return -ENOMEM;
 	probe->run = run;
-	probe->inode = inode;
+	probe->inode = djs_program_file(run, &why);
 	probe->offset = djs_offset_in_file(run->site);
 	probe->only = only->program;
 	error = prepare_uprobe(probe);
@@ -368,6 +376,11 @@ static void detach_uprobe(struct djs_site_run *run)
 	detached_uprobes = probe;
 }
 
+static bool is_to_attach(const struct djs_site_run *run)
+{
+	return is_uprobe(run) && run->wanted && !run->armed && !run->error;
+}
+
 static int uprobe_attach(void)
 {
 	int error = find_programs();
@@ -375,14 +388,13 @@ static int uprobe_attach(void)
 
 	if (error)
 		return error;
+	for (i = 0; i < djs_script.site_count; i++)
+		if (is_to_attach(&djs_sites[i]))
+			check_uprobe(&djs_sites[i]);
 	/* The kernel calls the consumer of a place that was registered last first. */
-	for (i = djs_script.site_count; i-- > 0;) {
-		struct djs_site_run *run = &djs_sites[i];
-
-		if (is_uprobe(run) && run->wanted && !run->armed && !run->error &&
-		    attach_uprobe(run))
+	for (i = djs_script.site_count; i-- > 0;)
+		if (is_to_attach(&djs_sites[i]) && attach_uprobe(&djs_sites[i]))
 			return -ENOMEM;
-	}
 	return 0;
 }
 
