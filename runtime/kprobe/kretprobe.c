@@ -8,7 +8,7 @@
 #include "kprobe/registered.h"
 
 /* Returns of one task that are probed at the same time, and looked at. */
-#define REPLACED_MAX 1024
+#define HOOKED_MAX 1024
 
 static __always_inline const struct djs_site *site_of_instance(struct kretprobe_instance *instance)
 {
@@ -81,7 +81,7 @@ DJS_HANDLER_CODE u64 djs_replaced_return(u64 slot)
 	const struct llist_node *at;
 	u32 i = 0;
 
-	for (at = READ_ONCE(current->rethooks.first); at && i < REPLACED_MAX;
+	for (at = READ_ONCE(current->rethooks.first); at && i < HOOKED_MAX;
 	     at = READ_ONCE(at->next), i++) {
 		const struct rethook_node *node = container_of(at, struct rethook_node, llist);
 
