@@ -25,7 +25,7 @@ void BodyResolver::statement(program::Statement& node) {
     if (node.kind == StatementKind::If) {
         auto& branch = program::as<program::If>(node);
         expression(*branch.condition);
-        std::optional<bool> value = constant(*branch.condition);
+        const std::optional<int64_t> value = constant(*branch.condition);
         if (!value || *value)
             statement(*branch.then_branch);
         if (branch.else_branch && (!value || !*value))
@@ -45,7 +45,7 @@ void BodyResolver::expression(program::Expression& node) {
     case ExpressionKind::Conditional: {
         auto& conditional = program::as<program::Conditional>(node);
         expression(*conditional.condition);
-        std::optional<bool> value = constant(*conditional.condition);
+        const std::optional<int64_t> value = constant(*conditional.condition);
         if (!value || *value)
             expression(*conditional.then_value);
         if (!value || !*value)
@@ -55,8 +55,8 @@ void BodyResolver::expression(program::Expression& node) {
     case ExpressionKind::Logical: {
         auto& logical = program::as<program::Logical>(node);
         expression(*logical.left);
-        std::optional<bool> left = constant(*logical.left);
-        if (!left || *left == logical.conjunction)
+        const std::optional<int64_t> left = constant(*logical.left);
+        if (!left || (*left != 0) == logical.conjunction)
             expression(*logical.right);
         return;
     }
@@ -154,27 +154,114 @@ bool BodyResolver::is_defined(program::Expression& operand) {
     return all;
 }
 
-std::optional<bool> BodyResolver::constant(const program::Expression& node) const {
-    if (node.kind == ExpressionKind::Defined) {
-        auto known = defined_.find(&node);
-        return known != defined_.end() ? std::optional(known->second) : std::nullopt;
+namespace {
+
+// As a handler computes it; nothing where that is an error.
+std::optional<int64_t> calculated(ast::BinaryOp op, int64_t left, int64_t right) {
+    using Op = ast::BinaryOp;
+    const auto a = static_cast<uint64_t>(left), b = static_cast<uint64_t>(right);
+    const uint64_t shift = b % 64;
+    switch (op) {
+    case Op::Add:
+        return static_cast<int64_t>(a + b);
+    case Op::Subtract:
+        return static_cast<int64_t>(a - b);
+    case Op::Multiply:
+        return static_cast<int64_t>(a * b);
+    case Op::Divide:
+        if (right == 0)
+            return std::nullopt;
+        return right == -1 ? static_cast<int64_t>(0 - a) : left / right;
+    case Op::Modulo:
+        if (right == 0)
+            return std::nullopt;
+        return right == -1 ? 0 : left % right;
+    case Op::And:
+        return left & right;
+    case Op::Or:
+        return left | right;
+    case Op::Xor:
+        return left ^ right;
+    case Op::ShiftLeft:
+        return static_cast<int64_t>(a << shift);
+    case Op::ShiftRight:
+        return left >> shift;
+    case Op::ShiftRightLogical:
+        return static_cast<int64_t>(a >> shift);
+    case Op::Equal:
+        return left == right;
+    case Op::NotEqual:
+        return left != right;
+    case Op::Less:
+        return left < right;
+    case Op::LessEqual:
+        return left <= right;
+    case Op::Greater:
+        return left > right;
+    case Op::GreaterEqual:
+        return left >= right;
+    default:
+        return std::nullopt;
     }
-    if (node.kind == ExpressionKind::Number)
-        return program::as<program::Number>(node).value != 0;
-    if (node.kind == ExpressionKind::Unary &&
-        program::as<program::Unary>(node).op == ast::UnaryOp::Not) {
-        auto inner = constant(*program::as<program::Unary>(node).operand);
-        return inner ? std::optional(!*inner) : std::nullopt;
+}
+
+} // namespace
+
+std::optional<int64_t> BodyResolver::constant(const program::Expression& node) const {
+    auto both = [this](ast::BinaryOp op, const program::Expression& left,
+                       const program::Expression& right) -> std::optional<int64_t> {
+        const auto a = constant(left), b = constant(right);
+        return a && b ? calculated(op, *a, *b) : std::nullopt;
+    };
+    switch (node.kind) {
+    case ExpressionKind::Defined: {
+        const auto known = defined_.find(&node);
+        return known != defined_.end() ? std::optional<int64_t>(known->second) : std::nullopt;
     }
-    if (node.kind == ExpressionKind::Logical) {
+    case ExpressionKind::Number:
+        return program::as<program::Number>(node).value;
+    case ExpressionKind::Unary: {
+        const auto& unary = program::as<program::Unary>(node);
+        const auto value = constant(*unary.operand);
+        if (!value)
+            return std::nullopt;
+        switch (unary.op) {
+        case ast::UnaryOp::Not:
+            return !*value;
+        case ast::UnaryOp::Negate:
+            return calculated(ast::BinaryOp::Subtract, 0, *value);
+        case ast::UnaryOp::Complement:
+            return ~*value;
+        default:
+            return value;
+        }
+    }
+    case ExpressionKind::Arithmetic: {
+        const auto& arithmetic = program::as<program::Arithmetic>(node);
+        return both(arithmetic.op, *arithmetic.left, *arithmetic.right);
+    }
+    case ExpressionKind::Comparison: {
+        const auto& comparison = program::as<program::Comparison>(node);
+        return both(comparison.op, *comparison.left, *comparison.right);
+    }
+    case ExpressionKind::Logical: {
         const auto& logical = program::as<program::Logical>(node);
-        auto left = constant(*logical.left);
-        if (left && *left != logical.conjunction)
-            return left;
-        auto right = constant(*logical.right);
-        return left && right ? right : std::nullopt;
+        const auto left = constant(*logical.left);
+        if (left && (*left != 0) != logical.conjunction)
+            return *left != 0;
+        const auto right = constant(*logical.right);
+        return left && right ? std::optional<int64_t>(*right != 0) : std::nullopt;
     }
-    return std::nullopt;
+    case ExpressionKind::Conditional: {
+        const auto& choice = program::as<program::Conditional>(node);
+        const auto value = constant(*choice.condition);
+        if (!value)
+            return std::nullopt;
+        return constant(*value ? *choice.then_value : *choice.else_value);
+    }
+    default:
+        return std::nullopt;
+    }
 }
 
 } // namespace djstap

@@ -35,8 +35,8 @@ class BodyResolver {
     AccessResult counter(const program::TargetValue& node) const;
     void value(const program::TargetValue& node);
     bool is_defined(program::Expression& operand);
-    // Returns the value of a condition that is already known.
-    std::optional<bool> constant(const program::Expression& node) const;
+    // Returns a number that is already known: one that consists of literals and @defined.
+    std::optional<int64_t> constant(const program::Expression& node) const;
 
     const VariableScope& scope_;
     AccessMap& accesses_;
