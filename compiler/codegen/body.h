@@ -192,7 +192,7 @@ class Body {
     // Reads, changes and writes one place, looking up an array's element once. Returns {old, new}.
     std::pair<Value, Value> update_global(const program::GlobalValue& place,
                                           const std::function<Value(Value)>& change);
-    void aggregate(const program::Aggregation& aggregation);
+    Value aggregate(const program::Aggregation& aggregation);
     void add_to_statistic(const program::Global& global, Value value);
     void record(const program::Global& statistic, Value value);
     Value read_statistic(const program::StatisticRead& read);

@@ -54,8 +54,7 @@ Value Body::number(const program::Expression& node) {
     case ExpressionKind::Assignment:
         return assignment(program::as<program::Assignment>(node));
     case ExpressionKind::Aggregation:
-        aggregate(program::as<program::Aggregation>(node));
-        return script_.number(0);
+        return aggregate(program::as<program::Aggregation>(node));
     case ExpressionKind::Increment:
         return increment(program::as<program::Increment>(node));
     case ExpressionKind::Call:

@@ -305,18 +305,20 @@ void Body::record(const program::Global& statistic, Value value) {
                             {script_.u32(storage.index), value});
 }
 
-void Body::aggregate(const program::Aggregation& node) {
+// Returns the added value.
+Value Body::aggregate(const program::Aggregation& node) {
     const auto& place = program::as<program::GlobalValue>(*node.place);
     const GlobalStorage& storage = script_.storage(*place.global);
     Value value = number(*node.value);
     if (storage.kind == Kind::PerCpuStatistic) {
         record(*place.global, value);
-        return;
+        return value;
     }
     Value at = storage.variable;
     if (storage.kind == Kind::Map)
         at = make_element(place);
     builder_.CreateCall(script_.runtime("djs_statistic_add"), {storage.shape, at, value});
+    return value;
 }
 
 Value Body::statistic_address(const program::GlobalValue& place) {

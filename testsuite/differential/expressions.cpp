@@ -226,7 +226,7 @@ Value Interpreter::aggregate(const program::Aggregation& node) {
     Statistic& into =
         place.global->is_array() ? make(place).statistic : storage(*place.global).statistic;
     into.add(place.global->statistic, added);
-    return int64_t{0};
+    return added;
 }
 
 Value Interpreter::membership(const program::Membership& node) {

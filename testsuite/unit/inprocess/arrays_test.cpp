@@ -170,6 +170,17 @@ TEST(Statistics, OfNumbersAndArrays) {
     EXPECT_EQ(executed.output, "00\nnone\n-7-7-7\n");
 }
 
+TEST(Statistics, AnAdditionsValueIsWhatWasAdded) {
+    EXPECT_EQ(printed_by("global s, a\nprobe begin { println(s <<< 5, a[1] <<< 6); x = (s <<< "
+                         "(a[1] <<< -7)) * 2; println(x, @sum(s), @sum(a[1])) }\n"
+                         "probe end { y = (s <<< 3); println(y, @count(s)) }"),
+              "56\n-14-2-1\n33\n");
+    // As a per-CPU aggregate.
+    EXPECT_EQ(printed_by("global s\nprobe begin { println(s <<< 5) }\n"
+                         "probe end { println(@sum(s)) }"),
+              "5\n5\n");
+}
+
 // Bucket n of a logarithmic histogram has the numbers whose highest bit is bit n - 1.
 TEST(Statistics, BucketsOfHistograms) {
     for (const char* p : {"s", "s[1]"}) {
