@@ -40,9 +40,10 @@ GlobalUses handler_uses(program::Probe& probe);
 void place_probes(program::Program& program, SemanticsOptions::Side side,
                   std::vector<std::unique_ptr<program::Probe>>& dropped);
 
-// unread.cpp: adds an end probe that prints what is written and never read, unless there is nothing
-// to print.
-void print_unread(program::Program& program, const GlobalUses& uses, const PointShapes& points);
+// unread.cpp: adds an end probe that prints the script's globals that are written and never read,
+// unless there is nothing to print.
+void print_unread(program::Program& program, const GlobalUses& uses, const Names& names,
+                  const PointShapes& points);
 
 // timing.cpp: adds a statistic for each probe, to which its handler adds the cycles that it took.
 void time_probes(program::Program& program, GlobalUses& uses);

@@ -51,7 +51,7 @@ class Analysis {
         GlobalUses uses = global_uses(program_);
         // Hosts show them in snapshots.
         if (options_.prints_unread && options_.side != SemanticsOptions::Side::Hosts)
-            print_unread(program_, uses, options_.points);
+            print_unread(program_, uses, names_, options_.points);
         if (options_.times_probes || options_.shown_probes)
             time_probes(program_, uses);
         if (options_.times_probes)

@@ -7,9 +7,12 @@ namespace djstap::semantics {
 
 using namespace program;
 
-void print_unread(Program& program, const GlobalUses& uses, const PointShapes& points) {
+void print_unread(Program& program, const GlobalUses& uses, const Names& names,
+                  const PointShapes& points) {
     std::unique_ptr<Probe> probe;
     for (auto& global : program.globals) {
+        if (names.in_library(global->range)) // a script need not know of it
+            continue;
         const auto found = uses.find(global.get());
         const bool is_used = found != uses.end();
         // Hosts add to a shared one.
