@@ -184,16 +184,23 @@ std::optional<Limits> limits_of(Invocation& invocation) {
     return invocation.diagnostics.has_errors() ? std::nullopt : std::optional(limits);
 }
 
-// Warns about arguments that no text names; branches of %( that are not taken count as naming them.
+// Warns about arguments that no text names; branches of %( that are not taken count as naming them,
+// and argc and argv as naming all.
 void warn_of_arguments(Invocation& invocation, const std::vector<uint32_t>& ids) {
     std::set<std::string> named;
     for (const uint32_t id : ids) {
         Diagnostics ignored(invocation.sources);
         syntax::Lexemes words;
         syntax::lex(invocation.sources.file(id).text, {id, 0, 0, 0}, false, words, ignored);
-        for (const syntax::Lexeme& word : words)
+        for (const syntax::Lexeme& word : words) {
+            constexpr std::string_view prefix = "argv_";
+            if (word.text == "argc" || word.text == "argv")
+                return;
             if (word.text.size() > 1 && (word.text[0] == '$' || word.text[0] == '@'))
                 named.insert(std::string(word.text.substr(1)));
+            else if (word.text.starts_with(prefix))
+                named.insert(std::string(word.text.substr(prefix.size())));
+        }
     }
     for (size_t i = 0; i < invocation.options.arguments.size(); i++)
         if (const std::string number = std::to_string(i + 1); !named.count(number))
