@@ -70,6 +70,10 @@ void scalar(Format& format, const AccessBuilder& at, const DebugInfo& info, Sour
         } else {
             format.value('x', true, end.access());
         }
+    } else if (is_character(type)) {
+        format.text("'");
+        format.value('c', true, end.access());
+        format.text("'");
     } else if (type.is_signed || type.kind == CTypeKind::Enum) {
         format.value('d', false, end.access());
     } else {

@@ -108,7 +108,7 @@ TEST(PrettyValues, TwoDollarsShowMembersOfMembers) {
               ".inner={.x=%d, .text=\"%s\"}, .next=%#x, "
               ".table=[%d, %d, %d, %d, %d, %d, %d, %d, ...], .few=[%d, %d, %d], "
               ".either={.number=%d, .letters=\"%.8s\"}, <class>={.hidden=%d}, "
-              "<union>={.left=%d, .right=%d}, .what=%d, .low=%u, .high=%u, "
+              "<union>={.left=%d, .right='%#c'}, .what=%d, .low=%u, .high=%u, "
               ".many=[{.x=%d, .text=\"%s\"}, {.x=%d, .text=\"%s\"}]}");
 }
 
@@ -127,7 +127,7 @@ TEST(PrettyValues, ListsOfVariablesNameThem) {
     const std::string returns = "kernel.function(\"returns\")";
     EXPECT_EQ(format_of(returns, "$$parms"), "text=%#x byte=%#x");
     EXPECT_EQ(format_of(returns, "$$vars"), "text=%#x byte=%#x");
-    EXPECT_EQ(format_of(returns, "$$vars$"), "text=\"%s\" byte=%u");
+    EXPECT_EQ(format_of(returns, "$$vars$"), "text=\"%s\" byte='%#c'");
     EXPECT_EQ(format_of(returns, "$$locals"), "");
     EXPECT_EQ(format_of(returns + ".return", "$$return"), "return=%#x");
     EXPECT_EQ(format_of(fields + ".return", "$$return$"), "return=%d");
