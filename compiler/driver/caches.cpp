@@ -13,6 +13,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
+#include <regex>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -30,13 +31,29 @@ struct CachedFile {
     bool unfinished;
 };
 
+// Of a path below the cache's folder: whether djstap makes such files. The user may have named a
+// folder with files of their own; the hashes in these names are no accident.
+bool is_own(const std::string& path) {
+    static const std::regex own("(library-[0-9a-f]{16}\\.index"
+                                "|(embedded|headers)/[0-9a-f]{32}\\.o"
+                                "|modules/djstap_[0-9a-f]{8}_[0-9]+\\.ko"
+                                "|kernels/[0-9a-f]{16,}/.+" // a build-id
+                                "|kernels/[^/]+/(.+/)?[^/]+-[0-9a-f]{16}[^/]*"
+                                "|runtime/[^/]+-[0-9a-f]{16}(\\.lock|(\\.part[^/]*)?/[^/]+)"
+                                "|guest/[^/]+-[0-9a-f]{16}(\\.new\\.[0-9]+)?/[^/]+)"
+                                "(\\.[A-Za-z0-9]{6}|\\.[0-9]+\\.part)?", // unfinished
+                                std::regex::extended | std::regex::optimize);
+    return std::regex_match(path, own);
+}
+
 std::vector<CachedFile> files_below(const std::string& folder) {
     std::vector<CachedFile> files;
     std::error_code error;
     for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
          at.increment(error)) {
         struct stat status = {};
-        if (lstat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+        if (lstat(at->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+            !is_own(at->path().lexically_relative(folder)))
             continue;
         // Reading a file does not change its modification time; with the usual "relatime" its
         // access time is accurate to a day.

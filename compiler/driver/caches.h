@@ -4,8 +4,9 @@
 //    of -p4);
 //  - files that an interrupted djstap left incomplete are removed after a day;
 //  - while more than 8 GB are left, the files that were unused longest are removed.
-// Everything in the cache can be recreated: removing all of it only costs time. The working folders
-// of djstap processes that were killed are removed as well.
+// Everything in the cache can be recreated: removing all of it only costs time. Files whose names
+// djstap does not give are neither removed nor counted: the folder may be one that the user has
+// other files in. The working folders of djstap processes that were killed are removed as well.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,8 +26,8 @@ struct CacheRules {
     uint64_t largest = uint64_t{8} << 30; // bytes
 };
 
-// Applies the rules to `folder` at the time `now` (seconds since 1970). Returns the number of
-// removed files. Files that cannot be removed are kept.
+// Applies the rules to djstap's files in `folder` at the time `now` (seconds since 1970). Returns
+// the number of removed files. Files that cannot be removed are kept.
 size_t apply_rules(const std::string& folder, const CacheRules& rules, int64_t now);
 
 // Cleans djstap's own folders, unless that was done within the last day. Prints nothing.

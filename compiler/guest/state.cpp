@@ -87,21 +87,47 @@ std::optional<SavedState> open_valid(const std::string& folder, const Key& key) 
     return state;
 }
 
+void remove_temporaries(const std::string& folder) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+        if (entry.path().extension() == ".new")
+            std::filesystem::remove(entry.path(), error);
+}
+
+bool names_a_state(const std::string& name) {
+    constexpr size_t digits = 16;
+    return name.size() > digits + 1 && name[name.size() - digits - 1] == '-' &&
+           name.find_last_not_of("0123456789abcdef") == name.size() - digits - 1;
+}
+
+// Removes the files of a state, and the folder if it holds no others.
+void remove_state(const std::string& folder) {
+    unlink((folder + "/manifest.json").c_str()); // first: without it, nobody opens the state
+    for (const char* name : state_files)
+        unlink((folder + "/" + name).c_str());
+    remove_temporaries(folder);
+    rmdir(folder.c_str());
+}
+
 // Removes states that no run will need again: those of another build of this kernel, another QEMU
-// or agent, and those of any kernel that have not been used for a month.
+// or agent, and those of any kernel that have not been used for a month. The user may have put
+// something else there.
 void remove_stale(const std::string& cache, const GuestKernel& kernel, const Key& key) {
     std::error_code error;
     time_t long_ago = time(nullptr) - 30 * 24 * 3600;
     for (const auto& entry : std::filesystem::directory_iterator(cache, error)) {
-        Result<std::string> text = read_file(entry.path() / "manifest.json");
+        const std::string name = entry.path().filename();
         struct stat status;
-        if (!text || stat(entry.path().c_str(), &status))
+        if (!names_a_state(name) || lstat(entry.path().c_str(), &status) ||
+            !S_ISDIR(status.st_mode))
             continue;
-        json manifest = json::parse(*text, nullptr, false);
-        bool ours = entry.path().filename().string().starts_with(kernel.release + "-");
-        bool other = manifest.is_object() && manifest.value("base", json()) != key.base;
-        if ((ours && other) || status.st_mtime < long_ago)
-            std::filesystem::remove_all(entry.path(), error);
+        Result<std::string> text = read_cached(entry.path() / "manifest.json");
+        const json manifest = text ? json::parse(*text, nullptr, false) : json();
+        if (!manifest.contains("key") || !manifest.contains("base") || !manifest.contains("files"))
+            continue;
+        bool ours = name.size() == kernel.release.size() + 17 && name.starts_with(kernel.release);
+        if ((ours && manifest["base"] != key.base) || status.st_mtime < long_ago)
+            remove_state(entry.path());
     }
 }
 
@@ -173,13 +199,6 @@ Result<FileDescriptor> copy_of_disk(const SavedState& state, unsigned megabytes)
         !copied)
         return copied.failure();
     return fd;
-}
-
-void remove_temporaries(const std::string& folder) {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-        if (entry.path().extension() == ".new")
-            std::filesystem::remove(entry.path(), error);
 }
 
 // Boots the guest and fills the folder; requires the folder's lock.

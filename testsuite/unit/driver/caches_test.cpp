@@ -32,46 +32,54 @@ class Caches : public testing::Test {
     }
     bool there(const std::string& name) { return fs::exists(folder / name); }
 
+    // The names of files that djstap makes; different letters are different files.
+    static std::string index(char letter) {
+        return "library-000000000000000" + std::string(1, letter) + ".index";
+    }
+    static std::string table(const std::string& name) {
+        return "kernels/3b43fad5034874490492495d552c0af6a5fab235/" + name;
+    }
+
     fs::path folder;
     static constexpr int64_t now = 1'000'000'000, day = 24 * 3600;
 };
 
 TEST_F(Caches, RemovesWhatWasNotUsedForLong) {
-    file("kits/old", 10, now - 31 * day);
-    file("kits/new", 10, now - 29 * day);
+    file(table("old"), 10, now - 31 * day);
+    file(table("new"), 10, now - 29 * day);
     EXPECT_EQ(apply_rules(folder, CacheRules(), now), 1u);
-    EXPECT_FALSE(there("kits/old"));
-    EXPECT_TRUE(there("kits/new"));
+    EXPECT_FALSE(there(table("old")));
+    EXPECT_TRUE(there(table("new")));
 }
 
 TEST_F(Caches, RemovesWhatWasLeftHalfWritten) {
-    file("index.a1B2c3", 10, now - 2 * day);
-    file("index.d4E5f6", 10, now - day / 2);
-    file("index", 10, now - 2 * day);
+    file(table("index.a1B2c3"), 10, now - 2 * day);
+    file(table("index.d4E5f6"), 10, now - day / 2);
+    file(table("dwarf"), 10, now - 2 * day);
     EXPECT_EQ(apply_rules(folder, CacheRules(), now), 1u);
-    EXPECT_FALSE(there("index.a1B2c3"));
+    EXPECT_FALSE(there(table("index.a1B2c3")));
 }
 
 TEST_F(Caches, RemovesLongestUnusedFirstWhereTooMuchIsLeft) {
-    file("a", 60'000, now - 3 * day);
-    file("b", 60'000, now - 2 * day);
-    file("c", 60'000, now - day);
+    file(index('a'), 60'000, now - 3 * day);
+    file(index('b'), 60'000, now - 2 * day);
+    file(index('c'), 60'000, now - day);
     CacheRules rules;
     rules.largest = 150'000;
     EXPECT_EQ(apply_rules(folder, rules, now), 1u);
-    EXPECT_FALSE(there("a"));
-    EXPECT_TRUE(there("b"));
-    EXPECT_TRUE(there("c"));
+    EXPECT_FALSE(there(index('a')));
+    EXPECT_TRUE(there(index('b')));
+    EXPECT_TRUE(there(index('c')));
 }
 
 TEST_F(Caches, HolesOfAFileTakeNoPlace) {
-    file("guest/memory", 10, now - 2 * day);
-    fs::resize_file(folder / "guest/memory", uint64_t{1} << 33);
-    file("kits/new", 10, now - day);
+    file("guest/6.1.0-1-0123456789abcdef/memory", 10, now - 2 * day);
+    fs::resize_file(folder / "guest/6.1.0-1-0123456789abcdef/memory", uint64_t{1} << 33);
+    file(table("new"), 10, now - day);
     CacheRules rules;
     rules.largest = 1 << 20;
     EXPECT_EQ(apply_rules(folder, rules, now), 0u);
-    EXPECT_TRUE(there("guest/memory"));
+    EXPECT_TRUE(there("guest/6.1.0-1-0123456789abcdef/memory"));
 }
 
 // What tells the end of a time from a second more: 30 days, a day, and the largest size itself.
@@ -80,26 +88,26 @@ TEST_F(Caches, KeepsWhatIsAtALimit) {
     EXPECT_EQ(standard.unused_seconds, 30 * day);
     EXPECT_EQ(standard.unfinished_seconds, day);
     EXPECT_EQ(standard.largest, uint64_t{8'589'934'592});
-    file("a", 10, now - 30 * day);
-    file("b", 10, now - 30 * day - 1);
-    file("c.part", 10, now - day);
-    file("d.part", 10, now - day - 1);
-    file("e.abcdef", 10, now - day);
-    file("f.abcdef", 10, now - day - 1);
-    file("g.abcde", 10, now - day - 1);
-    file("h.abcdefg", 10, now - day - 1);
-    file("abcdefg", 10, now - day - 1);
+    file(table("a"), 10, now - 30 * day);
+    file(table("b"), 10, now - 30 * day - 1);
+    file(table("c.part"), 10, now - day);
+    file(table("d.part"), 10, now - day - 1);
+    file(table("e.abcdef"), 10, now - day);
+    file(table("f.abcdef"), 10, now - day - 1);
+    file(table("g.abcde"), 10, now - day - 1);
+    file(table("h.abcdefg"), 10, now - day - 1);
+    file(table("abcdefg"), 10, now - day - 1);
     EXPECT_EQ(apply_rules(folder, CacheRules(), now), 3u);
     for (const char* kept : {"a", "c.part", "e.abcdef", "g.abcde", "h.abcdefg", "abcdefg"})
-        EXPECT_TRUE(there(kept)) << kept;
+        EXPECT_TRUE(there(table(kept))) << kept;
 }
 
 TEST_F(Caches, MayHaveTheLargestSize) {
-    file("a", 40'960, now - 3 * day);
-    file("b", 40'960, now - 2 * day);
+    file(index('a'), 40'960, now - 3 * day);
+    file(index('b'), 40'960, now - 2 * day);
     CacheRules rules;
     rules.largest = 0;
-    for (const char* name : {"a", "b"}) {
+    for (const std::string& name : {index('a'), index('b')}) {
         struct stat status = {};
         ASSERT_EQ(stat((folder / name).c_str(), &status), 0);
         rules.largest += static_cast<uint64_t>(status.st_blocks) * 512;
@@ -107,14 +115,14 @@ TEST_F(Caches, MayHaveTheLargestSize) {
     EXPECT_EQ(apply_rules(folder, rules, now), 0u);
     rules.largest--;
     EXPECT_EQ(apply_rules(folder, rules, now), 1u);
-    EXPECT_FALSE(there("a"));
-    EXPECT_TRUE(there("b"));
+    EXPECT_FALSE(there(index('a')));
+    EXPECT_TRUE(there(index('b')));
 }
 
 // A package or a copy gives all files one time.
 TEST_F(Caches, ManyFilesOfOneSecondAreAsGoodAsAny) {
     for (int i = 0; i < 200; i++)
-        file("kits/" + std::to_string(i), 10, now - 2 * day);
+        file(table(std::to_string(i)), 10, now - 2 * day);
     EXPECT_EQ(apply_rules(folder, CacheRules(), now), 0u);
     CacheRules rules;
     rules.largest = 0;
@@ -127,23 +135,23 @@ TEST_F(Caches, OfDjstapAreCleanedOnceADay) {
     const int64_t today = time(nullptr);
     clean_caches();
     EXPECT_FALSE(fs::exists(cache)) << "it is not made for that";
-    file("cache/old", 10, today - 31 * day);
-    file("cache/new", 10, today - day);
+    file("cache/" + table("old"), 10, today - 31 * day);
+    file("cache/" + table("new"), 10, today - day);
     EXPECT_EQ(cache_use().folder, cache);
     EXPECT_EQ(cache_use().files, 2u);
     EXPECT_EQ(cache_use().bytes % 512, 0u);
     clean_caches();
-    EXPECT_FALSE(there("cache/old"));
-    EXPECT_TRUE(there("cache/new"));
-    file("cache/old", 10, today - 31 * day);
+    EXPECT_FALSE(there("cache/" + table("old")));
+    EXPECT_TRUE(there("cache/" + table("new")));
+    file("cache/" + table("old"), 10, today - 31 * day);
     clean_caches();
-    EXPECT_TRUE(there("cache/old")) << "within a day";
+    EXPECT_TRUE(there("cache/" + table("old"))) << "within a day";
     file("cache/cleaned", 0, today - day + 60);
     clean_caches();
-    EXPECT_TRUE(there("cache/old"));
+    EXPECT_TRUE(there("cache/" + table("old")));
     file("cache/cleaned", 0, today - day - 60);
     clean_caches();
-    EXPECT_FALSE(there("cache/old"));
+    EXPECT_FALSE(there("cache/" + table("old")));
     unsetenv("DJSTAP_CACHE");
 }
 
@@ -152,16 +160,63 @@ TEST_F(Caches, ThatOthersCanWriteToAreLeftAlone) {
     const std::string cache = folder / "cache";
     setenv("DJSTAP_CACHE", cache.c_str(), 1);
     const int64_t today = time(nullptr);
-    file("cache/old", 10, today - 31 * day);
+    file("cache/" + table("old"), 10, today - 31 * day);
     fs::permissions(cache, fs::perms::all);
     clean_caches();
-    EXPECT_TRUE(there("cache/old"));
+    EXPECT_TRUE(there("cache/" + table("old")));
     EXPECT_FALSE(there("cache/cleaned"));
     fs::permissions(cache, fs::perms::owner_all);
     clean_caches();
-    EXPECT_FALSE(there("cache/old"));
+    EXPECT_FALSE(there("cache/" + table("old")));
     EXPECT_TRUE(there("cache/cleaned"));
     unsetenv("DJSTAP_CACHE");
+}
+
+// DJSTAP_CACHE may name any folder, a home for example.
+TEST_F(Caches, FilesThatDjstapDidNotMakeAreKept) {
+    const std::vector<std::string> others = {".ssh/id_rsa",
+                                             "thesis.tex",
+                                             "photo.123456",
+                                             "download.part",
+                                             "modules/notes.ko",
+                                             "modules/djstap_driver.ko",
+                                             "kernels/6.1/vmlinuz",
+                                             "headers/stdio.o",
+                                             "runtime/main.c",
+                                             "runtime/6.1/main.c",
+                                             "guest/myapp/manifest.json",
+                                             "library-of-alexandria.index",
+                                             "work/guest/6.1.0-1-0123456789abcdef/memory",
+                                             "work/library-0123456789abcdef.index"};
+    const std::vector<std::string> own = {
+        "library-0123456789abcdef.index",
+        "library-0123456789abcdef.index.a1B2c3",
+        "embedded/0123456789abcdef0123456789abcdef.o",
+        "headers/0123456789abcdef0123456789abcdef.o",
+        "headers/0123456789abcdef0123456789abcdef.o.a1B2c3",
+        "modules/djstap_3e0e7936_5269.ko",
+        "modules/djstap_3e0e7936_5269.ko.5269.part",
+        "kernels/6.1.0-1/modules/vfat-0123456789abcdef-v2.ko",
+        table("symbols"),
+        table("dwarf.first"),
+        table("modules/vfat-0123456789abcdef-v2.ko"),
+        "runtime/6.1.0-1-0123456789abcdef-0123456789abcdef/module.lds",
+        "runtime/.6.1.0-1-unknown-0123456789abcdef.part/module.lds",
+        "runtime/.6.1.0-1-unknown-0123456789abcdef.lock",
+        "guest/6.1.0-1-0123456789abcdef/manifest.json",
+        "guest/facts-6.1.0-1-0123456789abcdef/kallsyms",
+        "guest/facts-6.1.0-1-0123456789abcdef.new.12/kallsyms"};
+    for (const std::vector<std::string>* names : {&others, &own})
+        for (const std::string& name : *names)
+            file(name, 10, now - 1000 * day);
+    EXPECT_EQ(apply_rules(folder.string() + "/", CacheRules(), now), own.size());
+    for (const std::string& name : others)
+        EXPECT_TRUE(there(name)) << name;
+    for (const std::string& name : own)
+        EXPECT_FALSE(there(name)) << name;
+    CacheRules rules;
+    rules.largest = 0;
+    EXPECT_EQ(apply_rules(folder, rules, now), 0u) << "nor for want of room";
 }
 
 TEST_F(Caches, AFolderThatIsNotThereIsNoError) {

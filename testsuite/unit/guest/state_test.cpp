@@ -89,6 +89,38 @@ TEST_F(GuestState, IsMadeOnceAndRebuiltWhenBroken) {
         EXPECT_EQ(entry.path().string().find(".new"), std::string::npos) << entry.path();
 }
 
+// DJSTAP_CACHE may name a folder that the user has other files in.
+TEST_F(GuestState, RemovesOlderStatesAndNothingElse) {
+    const std::string guests = cache.path() + "/guest/";
+    const std::string manifest = R"({"key": "k", "base": "of an older QEMU", "files": {}})";
+    const std::string older = guests + kernel.release + "-0123456789abcdef";
+    const std::string shared = guests + kernel.release + "-fedcba9876543210";
+    const std::vector<std::string> others = {guests + "myapp/manifest.json",
+                                             guests + kernel.release + "-notes/manifest.json",
+                                             guests + "app-0123456789abcdef/manifest.json"};
+    std::filesystem::create_directories(guests);
+    for (const std::string& folder : {older, shared}) {
+        std::filesystem::create_directory(folder);
+        make_file(folder + "/manifest.json", manifest);
+        make_file(folder + "/memory", "of the state");
+    }
+    make_file(shared + "/notes.txt", "of the user");
+    const auto long_ago =
+        std::filesystem::file_time_type::clock::now() - std::chrono::hours(24 * 31);
+    for (const std::string& file : others) {
+        const auto folder = std::filesystem::path(file).parent_path();
+        std::filesystem::create_directory(folder);
+        make_file(file, R"({"base": "what the user's program begins with"})");
+        std::filesystem::last_write_time(folder, long_ago);
+    }
+    EXPECT_EQ(run(), "works\n");
+    EXPECT_FALSE(std::filesystem::exists(older));
+    EXPECT_FALSE(std::filesystem::exists(shared + "/memory"));
+    EXPECT_TRUE(std::filesystem::exists(shared + "/notes.txt"));
+    for (const std::string& file : others)
+        EXPECT_TRUE(std::filesystem::exists(file)) << file;
+}
+
 TEST_F(GuestState, IsMadeByOneOfTwoThatNeedIt) {
     pid_t children[2];
     for (pid_t& child : children) {
