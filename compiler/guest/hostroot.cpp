@@ -2,8 +2,8 @@
 #include "guest/hostroot.h"
 
 #include "guest/files.h"
+#include "system/temporary.h"
 
-#include <cstddef>
 #include <cstdio>
 #include <fcntl.h>
 #include <sched.h>
@@ -93,18 +93,24 @@ struct Connection {
     FileDescriptor listener, client;
 };
 
-// The kernel chooses an abstract name: there is nothing to remove later, and nobody else knows it.
+// The listening socket has a name in a folder that no other user can enter, and only until djstap
+// is connected: whoever connects to virtiofsd reads every file that it may read.
 Result<Connection> connect_to_listener() {
+    auto folder = TemporaryFolder::create_in_memory();
+    if (!folder)
+        return folder.failure();
+    const std::string path = folder->file("socket");
     Connection made{FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
                     FileDescriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))};
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
-    socklen_t length = sizeof address;
-    auto* generic = reinterpret_cast<sockaddr*>(&address);
-    if (!made.listener || !made.client ||
-        bind(made.listener.get(), generic, offsetof(sockaddr_un, sun_path)) ||
-        listen(made.listener.get(), 1) || getsockname(made.listener.get(), generic, &length) ||
-        connect(made.client.get(), generic, length))
+    if (path.size() >= sizeof address.sun_path)
+        return Failure{"cannot make " + path + ": its name is too long for a socket",
+                       "set TMPDIR to a folder with a shorter name"};
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    const auto* generic = reinterpret_cast<sockaddr*>(&address);
+    if (!made.listener || !made.client || bind(made.listener.get(), generic, sizeof address) ||
+        listen(made.listener.get(), 1) || connect(made.client.get(), generic, sizeof address))
         return system_failure("make", "the socket of virtiofsd");
     return made;
 }

@@ -4,6 +4,7 @@
 #include "guest/archive.h"
 #include "guest/channel.h"
 #include "guest/closure.h"
+#include "guest/hostroot.h"
 #include "guest/input.h"
 #include "guest/modules.h"
 #include "support.h"
@@ -16,6 +17,7 @@
 #include <pty.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 namespace djstap {
 namespace {
@@ -254,6 +256,22 @@ TEST(Input, MayBeTheStandardInput) {
     input.give_back(0);
     EXPECT_EQ(lseek(file.get(), 0, SEEK_CUR), 3);
     ASSERT_EQ(dup2(saved.get(), STDIN_FILENO), STDIN_FILENO);
+}
+
+// virtiofsd reads every file that djstap may read: for whoever is connected to it.
+TEST(HostFiles, AreSharedWithNobodyElse) {
+    if (const Status can = guest::can_share_host_root(); !can)
+        GTEST_SKIP() << can.failure().message;
+    const auto shared = guest::share_host_root();
+    ASSERT_TRUE(shared) << shared.failure().message;
+    sockaddr_un address = {};
+    socklen_t size = sizeof address;
+    auto* generic = reinterpret_cast<sockaddr*>(&address);
+    ASSERT_EQ(getpeername(shared->socket.get(), generic, &size), 0);
+    const FileDescriptor other(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(connect(other.get(), generic, size), -1);
+    EXPECT_EQ(errno, ENOENT);
+    EXPECT_NE(address.sun_path[0], '\0') << "a name in /proc/net/unix that anybody can connect to";
 }
 
 } // namespace
