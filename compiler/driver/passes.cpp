@@ -480,6 +480,18 @@ std::optional<RunnableScript> link(Invocation& invocation, GeneratedScript gener
         return std::nullopt;
     }
     runnable.module_path = module->path;
+    // What is loaded is this module, whoever may write to the current folder.
+    if (!invocation.options.module_name.empty() && invocation.options.last_pass == 5) {
+        Result<std::string> folder = invocation.work.path();
+        runnable.module_path = folder ? *folder + "/" + generated.module_name + ".ko" : "";
+        invocation.work.will_hold(runnable.module_path);
+        if (const Status written =
+                folder ? write_file(runnable.module_path, module->bytes) : Status(folder.failure());
+            !written) {
+            invocation.fail(DiagnosticKind::WorkFiles, written.failure());
+            return std::nullopt;
+        }
+    }
     if (!keep(invocation, (generated.module_name + ".ko").c_str(), module->bytes))
         return std::nullopt;
     return runnable;

@@ -11,12 +11,10 @@
 #include "system/stopwatch.h"
 #include "system/temporary.h"
 
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <set>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace djstap {
 
@@ -142,15 +140,8 @@ class Linker {
     Status write_output() {
         if (request_.output.empty())
             return Done{};
-        // A temporary name next to the output, so that the rename replaces the output atomically.
-        const std::string part = request_.output + "." + std::to_string(getpid()) + ".part";
-        if (Status ok = write_file(part, built_.bytes); !ok)
+        if (Status ok = replace_file(request_.output, built_.bytes); !ok)
             return ok;
-        if (rename(part.c_str(), request_.output.c_str()) != 0) {
-            Failure failure{request_.output + ": cannot write: " + std::strerror(errno), ""};
-            unlink(part.c_str());
-            return failure;
-        }
         built_.path = request_.output;
         built_.times.output = watch_.lap();
         return Done{};

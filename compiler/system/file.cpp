@@ -104,25 +104,50 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
+namespace {
+
+// path_failure(), with a hint where the disk is full.
+Failure write_failure(const std::string& path, std::string_view what) {
+    const int error = errno;
+    Failure failed = path_failure(path, what);
+    if (error == ENOSPC || error == EDQUOT)
+        failed.hint = "free some space and run djstap again";
+    return failed;
+}
+
+} // namespace
+
 Status write_file(const std::string& path, std::string_view bytes) {
-    const auto failure = [&](std::string_view what) {
-        const int error = errno;
-        Failure failed = path_failure(path, what);
-        if (error == ENOSPC || error == EDQUOT)
-            failed.hint = "free some space and run djstap again";
-        return failed;
-    };
     FileDescriptor file(open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644));
     if (!file)
-        return failure("cannot create");
+        return write_failure(path, "cannot create");
     struct stat status = {};
     const bool removable = fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
     if (write_all(file.get(), bytes) && close(file.release()) == 0)
         return Done{};
-    Failure failed = failure("cannot write");
+    Failure failed = write_failure(path, "cannot write");
     if (removable)
         unlink(path.c_str());
     return failed;
+}
+
+Status replace_file(const std::string& path, std::string_view bytes) {
+    std::string temporary = path + ".XXXXXX";
+    FileDescriptor file(mkostemp(temporary.data(), O_CLOEXEC));
+    if (!file)
+        return write_failure(temporary, "cannot create");
+    if (!write_all(file.get(), bytes)) {
+        Failure failed = write_failure(temporary, "cannot write");
+        unlink(temporary.c_str());
+        return failed;
+    }
+    fchmod(file.get(), 0644);
+    if (close(file.release()) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
+        Failure failed = write_failure(path, "cannot write");
+        unlink(temporary.c_str());
+        return failed;
+    }
+    return Done{};
 }
 
 Status write_atomically(const std::string& path, std::string_view bytes) {
@@ -131,22 +156,7 @@ Status write_atomically(const std::string& path, std::string_view bytes) {
     std::filesystem::create_directories(folder, error);
     if (error)
         return Failure{folder.string() + ": cannot create: " + error.message(), ""};
-    std::string temporary = path + ".XXXXXX";
-    FileDescriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-    if (!file)
-        return path_failure(temporary, "cannot create");
-    if (!write_all(file.get(), bytes)) {
-        Failure failed = path_failure(temporary, "cannot write");
-        unlink(temporary.c_str());
-        return failed;
-    }
-    fchmod(file.get(), 0644);
-    if (close(file.release()) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
-        Failure failed = path_failure(path, "cannot write");
-        unlink(temporary.c_str());
-        return failed;
-    }
-    return Done{};
+    return replace_file(path, bytes);
 }
 
 Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string& path) {

@@ -36,8 +36,10 @@ std::string_view trimmed(std::string_view text);
 
 // Creates or overwrites a file, with mode 0644; on failure no regular file of that name remains.
 Status write_file(const std::string& path, std::string_view bytes);
-// Writes a file next to `path` and renames it, so that no reader sees a partial file. Creates the
-// folder.
+// Writes a new file next to `path` and renames it: no reader sees a partial file, and a link that
+// somebody has put there is replaced and not followed.
+Status replace_file(const std::string& path, std::string_view bytes);
+// The same; creates the folder.
 Status write_atomically(const std::string& path, std::string_view bytes);
 
 // A file's bytes, mapped read-only for the object's life.
