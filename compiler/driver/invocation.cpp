@@ -8,6 +8,8 @@
 #include "driver/host_kernel.h"
 #include "driver/machine.h"
 #include "guest/guest.h"
+#include "system/file.h"
+#include "system/process.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -106,7 +108,8 @@ void catch_signals(const std::string& folder) {
     action.sa_handler = remove_leftovers;
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
     for (int signal : {SIGINT, SIGTERM, SIGHUP})
-        sigaction(signal, &action, nullptr);
+        if (signal != SIGHUP || !ignores_hangup())
+            sigaction(signal, &action, nullptr);
 }
 
 // Returns the program of the process of -c or -x; nothing without them. The shell runs the command

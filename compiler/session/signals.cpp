@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/signals.h"
 
+#include "system/process.h"
+
 #include <atomic>
 
 namespace djstap {
@@ -21,8 +23,7 @@ StopSignals::StopSignals() {
         action.sa_handler = handled_[i] == SIGPIPE ? SIG_IGN : on_signal;
         sigemptyset(&action.sa_mask);
         sigaction(handled_[i], nullptr, &before_[i]);
-        // What nohup has set is kept.
-        if (handled_[i] != SIGHUP || before_[i].sa_handler != SIG_IGN)
+        if (handled_[i] != SIGHUP || !ignores_hangup())
             sigaction(handled_[i], &action, nullptr);
     }
 }

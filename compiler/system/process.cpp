@@ -60,8 +60,7 @@ class NewProgram {
         sigprocmask(SIG_SETMASK, &none, nullptr);
         for (int signal : reset_signals)
             ::signal(signal, SIG_DFL);
-        struct sigaction hangup = {};
-        if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        if (!ignores_hangup())
             ::signal(SIGHUP, SIG_DFL);
         const int stream_error = set_streams();
         for (int fd : options_.inherited)
@@ -148,6 +147,11 @@ class SpawnActions {
 };
 
 } // namespace
+
+bool ignores_hangup() {
+    struct sigaction action = {};
+    return sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
 
 std::vector<std::string> search_path() {
     const char* path = std::getenv("PATH");

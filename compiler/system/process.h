@@ -22,6 +22,9 @@ bool is_program(const std::string& path);
 // a slash. Empty if there is none.
 std::string find_program(std::string_view name, const std::vector<std::string>& more = {});
 
+// Returns whether this process ignores SIGHUP: nohup has it so, and it remains so.
+bool ignores_hangup();
+
 // The environment that a program starts in.
 struct ProcessOptions {
     // A standard stream that is this process's own, or empty (/dev/null).

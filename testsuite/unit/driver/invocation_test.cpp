@@ -44,6 +44,24 @@ class Runs : public testing::Test {
     std::string folder;
 };
 
+TEST_F(Runs, WithNohupOutliveTheTerminal) {
+    for (const bool nohup : {true, false}) {
+        const pid_t child = fork();
+        if (child == 0) {
+            signal(SIGHUP, nohup ? SIG_IGN : SIG_DFL);
+            WorkFolder work;
+            if (!work.path())
+                _exit(9);
+            raise(SIGHUP);
+            _exit(0);
+        }
+        int status = -1;
+        waitpid(child, &status, 0);
+        EXPECT_EQ(nohup, WIFEXITED(status));
+        EXPECT_EQ(nohup ? 0 : SIGHUP, nohup ? WEXITSTATUS(status) : WTERMSIG(status));
+    }
+}
+
 TEST_F(Runs, HaveAFolderThatEndsWithThem) {
     {
         WorkFolder work;
