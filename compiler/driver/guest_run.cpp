@@ -30,6 +30,11 @@ constexpr unsigned usual_memory_mb = 512, usual_buffers_mb = 64;
 class Sink {
   public:
     explicit Sink(OutputFile file = {}) : file_(std::move(file)) {}
+    // Truncates the file.
+    void begin() {
+        if (file_.descriptor && ftruncate(file_.fd(), 0) != 0 && errno != EINVAL)
+            error_ = errno;
+    }
     // Returns false after a failed write.
     bool write(std::string_view bytes) {
         while (!bytes.empty() && !error_) {
@@ -74,8 +79,14 @@ class Channels {
         for (OutputFile& file : files)
             sinks_.emplace_back(std::move(file));
     }
+    // Truncates the files, unless that was done before.
+    void begin() {
+        if (!std::exchange(begun_, true))
+            std::ranges::for_each(sinks_, &Sink::begin);
+    }
     // Returns false if a file cannot be written, or the readers of all of them are gone.
     bool write(std::string_view bytes) {
+        begin();
         while (!bytes.empty()) {
             if (left_ == 0) {
                 const size_t missing = sizeof header_ - known_;
@@ -112,6 +123,7 @@ class Channels {
     PieceHeader header_{};
     size_t known_ = 0;  // bytes of the header
     uint32_t left_ = 0; // bytes of the piece
+    bool begun_ = false;
 };
 
 // During its life, the user's signals are forwarded to the guest's command.
@@ -353,6 +365,7 @@ std::optional<FinishedRun> run_in_guest(Invocation& invocation, const RunnableSc
     }
     if (!report_end(invocation, *outcome))
         return std::nullopt;
+    trace.begin();
     if (const auto failure = output.failure() ? output.failure() : trace.failure()) {
         invocation.fail(DiagnosticKind::WorkFiles, *failure);
         return std::nullopt;

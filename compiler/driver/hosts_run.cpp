@@ -91,8 +91,8 @@ class HostsRun {
     hosts::FanOut fan_out_;
     hosts::PrintedOrder order_;
     fleet::Merge merge_;
-    std::vector<bool> told_; // of its end
-    FileDescriptor file_;
+    std::vector<bool> told_;        // of its end
+    std::vector<OutputFile> files_; // one
     std::optional<Writer> writer_;
     std::unique_ptr<HostsOutput> output_;
     ControllerPart part_{invocation_};
@@ -270,14 +270,14 @@ std::optional<int> HostsRun::run() {
     }
     const OutputRequest request =
         options_.output_requests.empty() ? OutputRequest() : options_.output_requests.front();
-    const std::string& path = request.file.empty() ? options_.output_file : request.file;
-    auto file = open_output(path);
-    if (!file) {
-        invocation_.fail(DiagnosticKind::WorkFiles, file.failure());
+    auto files = open_outputs(options_.outputs());
+    if (!files) {
+        invocation_.fail(DiagnosticKind::WorkFiles, files.failure());
         return std::nullopt;
     }
-    file_ = std::move(*file);
-    writer_.emplace(file_ ? file_.get() : STDOUT_FILENO, file_ ? path : "the output");
+    files_ = std::move(*files);
+    const OutputFile& file = files_.front();
+    writer_.emplace(file.fd(), file.path.empty() ? "the output" : file.path);
     output_ = make_hosts_output(*request.kind, *writer_);
     allow_many_files();
     {
@@ -294,8 +294,12 @@ std::optional<int> HostsRun::run() {
             modules_.push();
             steps_.done("push");
             tell_losses();
-            if (!StopSignals::stop_requested())
+            if (const Status begun = empty_outputs(files_); !begun) {
+                invocation_.fail(DiagnosticKind::WorkFiles, begun.failure());
+                is_faulty_ = true;
+            } else if (!StopSignals::stop_requested()) {
                 run_all();
+            }
         }
         fan_out_.stop();
     }

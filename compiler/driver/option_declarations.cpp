@@ -341,4 +341,13 @@ void OptionParser::declare_listing() {
     flag("-V,--version", raw.version, "print the version")->group(group);
 }
 
+OutputChoice Options::outputs() const {
+    OutputChoice choice{output_requests, output_file};
+    if (!expression && script_file != "-")
+        choice.inputs.push_back(script_file);
+    if (!module_name.empty())
+        choice.inputs.push_back(module_name + ".ko"); // pass 4 has just written it
+    return choice;
+}
+
 } // namespace djstap::driver

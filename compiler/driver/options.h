@@ -122,7 +122,7 @@ struct Options {
     // Returns the script's name for messages: "<input>", "<stdin>" or its path.
     std::string script_name() const;
     // Returns what a session writes, and where.
-    OutputChoice outputs() const { return {output_requests, output_file}; }
+    OutputChoice outputs() const;
     // Returns the kind of listings and --info.
     const OutputKind& listing_kind() const;
     // Returns the kernel to compile for, in the form for find_kernel().

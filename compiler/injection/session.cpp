@@ -236,6 +236,8 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
     for (const std::string& refusal :
          describe_refusals(*here.script, injection.images(), most_names))
         output.warning(refusal);
+    if (const Status begun = (*opened)->begin(); !begun)
+        return begun.failure();
     SessionOutcome outcome = session.run();
     if (const u64 hits = here.unslotted())
         output.warning(std::to_string(hits) + " hits were not handled: more than " +

@@ -56,6 +56,8 @@ Result<SessionOutcome> run_with_runtime(const djs_user_calls& runtime, const std
     const LoadedScript loaded(script->script(), runtime_options);
     if (!loaded.made())
         return Failure{djs_user_complaint(), ""};
+    if (const Status begun = (*opened)->begin(); !begun)
+        return begun.failure();
     SessionOutcome outcome = session.run();
     commands.wait();
     (*opened)->finish(outcome);

@@ -138,7 +138,10 @@ Result<std::vector<OutputFile>> open_outputs(const OutputChoice& options) {
     if (auto checked = check_outputs(options); !checked)
         return checked.failure();
     std::vector<OutputFile> files;
-    std::vector<struct stat> known;
+    std::vector<struct stat> known, read;
+    for (const std::string& input : options.inputs)
+        if (struct stat status = {}; stat(input.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+            read.push_back(status);
     const std::vector<OutputRequest> only_text{OutputRequest{}};
     for (const OutputRequest& request : options.requests.empty() ? only_text : options.requests) {
         std::vector<std::string> paths;
@@ -158,6 +161,9 @@ Result<std::vector<OutputFile>> open_outputs(const OutputChoice& options) {
             const auto same = [&](const struct stat& other) {
                 return other.st_dev == status.st_dev && other.st_ino == status.st_ino;
             };
+            if (exclusive && std::ranges::any_of(read, same))
+                return Failure{path + ": it is read, too, and would be overwritten",
+                               "name another file for the output"};
             if (exclusive && std::ranges::any_of(known, same))
                 return same_file(request, path);
             if (exclusive)
@@ -165,10 +171,14 @@ Result<std::vector<OutputFile>> open_outputs(const OutputChoice& options) {
             files.push_back(std::move(*opened));
         }
     }
+    return files;
+}
+
+Status empty_outputs(const std::vector<OutputFile>& files) {
     for (const OutputFile& file : files)
         if (file.descriptor && ftruncate(file.descriptor.get(), 0) != 0 && errno != EINVAL)
             return unwritable(file.path, errno);
-    return files;
+    return Done();
 }
 
 } // namespace djstap

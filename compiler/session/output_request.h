@@ -25,6 +25,7 @@ struct OutputChoice {
     // If it is given, what belongs into files goes here, in pieces (PieceHeader) that count the
     // files as opened_files() does: another process writes these.
     std::string channels = {};
+    std::vector<std::string> inputs = {}; // files that are read, which no output may overwrite
 };
 
 // A file that an output writes.
@@ -38,9 +39,13 @@ struct OutputFile {
 // that those with several files have a folder, and that a terminal gets no binary output.
 Status check_outputs(const OutputChoice& options);
 
-// Creates or truncates the files, and creates folders. In the order of the requests; a kind that is
-// a folder has several. Fails before anything is truncated if two are the same file.
+// Creates the files that do not exist, and folders. In the order of the requests; a kind that is a
+// folder has several. Fails if two are the same file, or one is an input.
 Result<std::vector<OutputFile>> open_outputs(const OutputChoice& options);
+
+// Truncates the files: once there is something to write, so that a run that cannot begin leaves
+// what an earlier one has written.
+Status empty_outputs(const std::vector<OutputFile>& files);
 
 // Returns "cannot write FILE: WHY" with a hint.
 Failure unwritable(const std::string& name, int error);

@@ -78,9 +78,13 @@ Result<SessionOutcome> read_dump(const std::string& dump, const SessionOptions& 
     const auto found = find_rings(dump, module->identity);
     if (!found)
         return found.failure();
-    auto opened = SessionOutput::open(options, false);
+    SessionOptions with_inputs = options;
+    with_inputs.outputs.inputs.insert(with_inputs.outputs.inputs.end(), {options.module, dump});
+    auto opened = SessionOutput::open(with_inputs, false);
     if (!opened)
         return opened.failure();
+    if (const Status begun = (*opened)->begin(); !begun)
+        return begun.failure();
     Output& output = (*opened)->output();
     RecordClock clock;
     Snapshot snapshot;

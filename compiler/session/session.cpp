@@ -291,7 +291,10 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
     auto arguments = command_of(options);
     if (!arguments)
         return arguments.failure();
-    auto opened = SessionOutput::open(options);
+    SessionOptions with_inputs = options;
+    if (!options.attach)
+        with_inputs.outputs.inputs.push_back(options.module);
+    auto opened = SessionOutput::open(with_inputs);
     if (!opened)
         return opened.failure();
     Output* const output = &(*opened)->output();
@@ -327,6 +330,8 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
         if (options.attach && control->is_recorder() && !arguments->empty())
             return give_up({name + " is a flight recorder that is already running",
                             "djrun --attach " + name + " prints its records"});
+        if (const Status begun = (*opened)->begin(); !begun)
+            return give_up(begun.failure());
         std::optional<Command> command;
         if (options.recorder) {
             auto start = start_recorder(*control, options, *output);

@@ -10,13 +10,16 @@ namespace djstap {
 
 class SessionOutput {
   public:
-    // Creates the files of --output and -o. `same_boot`: see OutputStreams.
+    // Creates the files of --output and -o, and leaves what is in those that exist. `same_boot`:
+    // see OutputStreams.
     static Result<std::unique_ptr<SessionOutput>> open(const SessionOptions& options,
                                                        bool same_boot = true);
     SessionOutput(const SessionOutput&) = delete;
     SessionOutput& operator=(const SessionOutput&) = delete;
 
     Output& output() { return *output_; }
+    // Truncates the files: the session begins.
+    Status begin() { return empty_outputs(files_); }
     // Ends the outputs and writes the rest. Output that could not be written is a Failure; a reader
     // that is gone is not.
     Status end();
