@@ -5,7 +5,10 @@
 #include "guest/closure.h"
 #include "guest/guest.h"
 #include "session/module_file.h"
-#include "system/descriptor.h"
+#include "session/signals.h"
+#include "session/writer.h"
+#include "system/file.h"
+#include "system/process.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -353,7 +356,7 @@ std::optional<FinishedRun> run_in_guest(Invocation& invocation, const RunnableSc
     callbacks.progress = show_progress;
     callbacks.output = [&](GuestStream stream, std::string_view bytes) {
         if (stream == GuestStream::Errors)
-            return fwrite(bytes.data(), 1, bytes.size(), stderr) == bytes.size();
+            return write_all(STDERR_FILENO, bytes);
         return stream == GuestStream::Trace ? trace.write(bytes) : output.write(bytes);
     };
     ForwardedSignals signals;

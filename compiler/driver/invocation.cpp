@@ -262,7 +262,7 @@ void Invocation::show_diagnostics() {
         if (told.insert(message).second || !options.fallback)
             text += message;
     }
-    fwrite(text.data(), 1, text.size(), stderr);
+    write_all(STDERR_FILENO, text);
 }
 
 bool Invocation::failed() {

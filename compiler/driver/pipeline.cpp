@@ -14,6 +14,7 @@
 #include "driver/listing.h"
 #include "driver/passes.h"
 #include "guest/guest.h"
+#include "system/file.h"
 #include "system/stopwatch.h"
 
 #include <cstdio>
@@ -137,8 +138,7 @@ void tell_unwritten() {
 } // namespace
 
 int print(const Text& text) {
-    const bool printed = fwrite(text.text.data(), 1, text.text.size(), stdout) == text.text.size();
-    if (fflush(stdout) == 0 && printed)
+    if (write_all(STDOUT_FILENO, text.text))
         return 0;
     tell_unwritten();
     return 1;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -74,11 +75,14 @@ bool read_from_start(int fd, std::string& text) {
 bool write_all(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t count = write(fd, bytes.data(), bytes.size());
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
+        if (count >= 0) {
+            bytes.remove_prefix(static_cast<size_t>(count));
+        } else if (errno == EAGAIN) { // whoever shares the file has made it non-blocking
+            pollfd ready{fd, POLLOUT, 0};
+            poll(&ready, 1, -1);
+        } else if (errno != EINTR) {
             return false;
-        bytes.remove_prefix(static_cast<size_t>(count));
+        }
     }
     return true;
 }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <string>
 #include <sys/stat.h>
 #include <thread>
@@ -127,6 +128,30 @@ TEST_F(Pieces, SignalsDoNotEndWriting) {
               });
     EXPECT_TRUE(is_written);
     EXPECT_EQ(all.substr(size), "whole");
+}
+
+// An ssh in the same pipeline makes what it shares with others non-blocking.
+TEST_F(Pieces, AreWrittenToWhatIsNonBlocking) {
+    auto pipe = Pipe::open(O_NONBLOCK);
+    ASSERT_TRUE(pipe);
+    const std::string much(1 << 20, 'x');
+    size_t taken = 0;
+    bool is_written = false;
+    std::thread writing([&] {
+        is_written = write_all(pipe->writer.get(), much);
+        pipe->writer.reset();
+    });
+    for (bool ended = false; !ended;) {
+        pollfd ready{pipe->reader.get(), POLLIN, 0};
+        poll(&ready, 1, -1);
+        char some[1000];
+        const ssize_t got = read_some(pipe->reader.get(), some, sizeof some);
+        taken += static_cast<size_t>(std::max<ssize_t>(got, 0));
+        ended = got == 0;
+    }
+    writing.join();
+    EXPECT_TRUE(is_written);
+    EXPECT_EQ(taken, much.size());
 }
 
 TEST_F(Pieces, ErrorsNameWhatCannotBeDone) {
