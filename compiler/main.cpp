@@ -2,6 +2,7 @@
 #include "driver/options.h"
 #include "driver/pipeline.h"
 #include "driver/regions_command.h"
+#include "system/streams.h"
 
 #include <string_view>
 
@@ -21,6 +22,7 @@ int run_regions(std::vector<std::string> arguments) {
 
 int main(int argc, char** argv) {
     using namespace djstap;
+    prepare_streams();
     if (argc > 1 && std::string_view(argv[1]) == "regions")
         return run_regions({argv + 2, argv + argc});
     driver::ParsedOptions parsed = driver::parse_options({argv + (argc > 0), argv + argc});

@@ -5,6 +5,7 @@
 #include "session/module_file.h"
 #include "session/recorder.h"
 #include "session/session.h"
+#include "system/streams.h"
 
 #include <CLI/CLI.hpp>
 
@@ -138,6 +139,7 @@ void declare_running(CLI::App& app, SessionOptions& options, double& seconds, bo
 } // namespace
 
 int main(int argc, char** argv) {
+    prepare_streams();
     SessionOptions options;
     bool show = false, facts = false, no_warnings = false, version = false;
     double seconds = 0;

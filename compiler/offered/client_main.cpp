@@ -2,6 +2,7 @@
 // djstap-run: runs a script that root has compiled and offers, for users who may not load modules.
 #include "offered/client.h"
 #include "offered/module.h"
+#include "system/streams.h"
 
 #include <cstdio>
 #include <string>
@@ -33,6 +34,7 @@ int fail(const Failure& failure, int status) {
 } // namespace
 
 int main(int count, char** arguments) {
+    prepare_streams();
     const std::string word = count > 1 ? arguments[1] : "";
     if (word == "-h" || word == "--help") {
         std::fputs(help, stdout);

@@ -3,11 +3,13 @@
 // standard input (djstap-run@.service).
 #include "offered/module.h"
 #include "offered/server.h"
+#include "system/streams.h"
 
 #include <cstdio>
 #include <unistd.h>
 
 int main(int count, char**) {
+    djstap::prepare_streams();
     if (count != 1) {
         std::fprintf(stderr, "serve-script: it takes no arguments; systemd starts it\n");
         return 2;

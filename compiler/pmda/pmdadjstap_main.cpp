@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // pmdadjstap: djstap's agent of Performance Co-Pilot, which pmcd starts.
 #include "pmda/agent.h"
+#include "system/streams.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -43,6 +44,7 @@ bool asks_for_help(int argc, char** argv) {
 } // namespace
 
 int main(int argc, char** argv) {
+    djstap::prepare_streams();
     AgentOptions options;
     options.version = DJSTAP_VERSION;
     pmSetProgname(argv[0]);

@@ -23,7 +23,7 @@ constexpr int exec_failed = 127;
 
 // A signal that this process ignores would stay ignored across exec. SIGHUP is ignored only if
 // nohup has set that, which applies to children, too.
-constexpr int reset_signals[] = {SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGCHLD};
+constexpr int reset_signals[] = {SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGCHLD, SIGXFSZ};
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
     std::vector<char*> all;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Files, pipes and their errors, piece by piece.
 #include "system/file.h"
+#include "system/process.h"
+#include "system/streams.h"
 #include "system/temporary.h"
 
 #include <atomic>
@@ -152,6 +154,19 @@ TEST_F(Pieces, AreWrittenToWhatIsNonBlocking) {
     writing.join();
     EXPECT_TRUE(is_written);
     EXPECT_EQ(taken, much.size());
+}
+
+// `djstap … 2>&-`
+TEST(Streams, ThatAreClosedAreNoFilesThatAreOpenedLater) {
+    auto child = Process::fork([] {
+        for (const int fd : {0, 1, 2})
+            close(fd);
+        prepare_streams();
+        const int next = open("/", O_RDONLY | O_CLOEXEC);
+        _exit(next > 2 && write_all(1, "x") && write_all(2, "x") ? 0 : 1);
+    });
+    ASSERT_TRUE(child);
+    EXPECT_EQ(exit_status(child->wait()), 0);
 }
 
 TEST_F(Pieces, ErrorsNameWhatCannotBeDone) {
