@@ -7,6 +7,7 @@
 #include "inprocess/session.h"
 #include "session/command.h"
 #include "session/session.h"
+#include "system/process.h"
 
 #include <cstdlib>
 
@@ -17,8 +18,13 @@ namespace {
 // The folder of djstap's programs is the last one in $PATH, so that -c finds gtodbench.
 void extend_path(const Places& places) {
     const char* set = getenv("PATH");
-    std::string path = set && *set ? std::string(set) + ":" + places.programs : places.programs;
-    setenv("PATH", path.c_str(), 1);
+    std::string path;
+    if (set && *set)
+        path = std::string(set) + ":";
+    else if (!set) // execvp() searches the system's default path
+        for (const std::string& folder : search_path())
+            path += folder + ":";
+    setenv("PATH", (path + places.programs).c_str(), 1);
 }
 
 SessionOptions session_options(const Options& options) {
