@@ -394,11 +394,12 @@ std::optional<Failure> OptionChecks::check() {
 }
 
 // `--guest`, `--monitor` and `--color` take a value only after "=", so that a script's name may
-// follow them. An empty value is none.
-void close_optional_values(std::vector<std::string>& arguments) {
+// follow them. An empty value is none; of the other options, it is refused: CLI11 would take the
+// next word for it.
+std::optional<Failure> close_optional_values(std::vector<std::string>& arguments) {
     for (std::string& argument : arguments) {
         if (argument == "--")
-            return;
+            return std::nullopt;
         if (argument == "--guest" || argument == "--guest=")
             argument = "--guest=newest";
         else if (argument == "--monitor" || argument == "--monitor=")
@@ -406,7 +407,10 @@ void close_optional_values(std::vector<std::string>& arguments) {
         else if (argument == "--color" || argument == "--colour" || argument == "--color=" ||
                  argument == "--colour=")
             argument = "--color=always";
+        else if (argument.starts_with("--") && argument.find('=') == argument.size() - 1)
+            return Failure{argument + ": the value is missing", "djstap --help lists the options"};
     }
+    return std::nullopt;
 }
 
 } // namespace
@@ -438,7 +442,8 @@ std::vector<std::string> long_options() {
 }
 
 ParsedOptions parse_options(std::vector<std::string> arguments) {
-    close_optional_values(arguments);
+    if (auto failure = close_optional_values(arguments))
+        return *failure;
     OptionParser parser;
     parser.declare();
     try {
