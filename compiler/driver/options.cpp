@@ -86,6 +86,18 @@ std::optional<Failure> OptionChecks::check_script() {
     if (raw_.list.size() + raw_.list_variables.size() > 1)
         return bad("-l and -L list only one probe point", "braces combine alternatives: {a,b}");
     bool other = raw_.info || raw_.types || raw_.aliases || raw_.functions || raw_.examples;
+    const bool lists[] = {!raw_.list.empty() || !raw_.list_variables.empty(),
+                          raw_.lsp,
+                          !raw_.enrolled.empty(),
+                          !raw_.unfinished.empty(),
+                          raw_.info,
+                          raw_.types,
+                          raw_.aliases,
+                          raw_.functions,
+                          raw_.examples};
+    if (std::ranges::count(lists, true) > 1)
+        return bad("two options are given of which each lists or does something on its own",
+                   "give one of them");
     if (!raw_.list.empty() || !raw_.list_variables.empty()) {
         options_.action = Action::List;
         options_.list_variables = raw_.list.empty();
@@ -302,6 +314,11 @@ std::optional<Failure> OptionChecks::check_outputs() {
     }
     if (auto failure = check_monitor())
         return failure;
+    if (!options_.output_file.empty() &&
+        (options_.action != Action::Compile || options_.last_pass < 5))
+        return bad("-o " + options_.output_file +
+                       ": it takes what a script prints, and nothing runs here",
+                   "redirect what is listed: >" + options_.output_file);
     // What only makes a module, or leaves one loaded, writes no such files.
     if (options_.action != Action::Compile || options_.last_pass < 5 || options_.recorder)
         return std::nullopt;
