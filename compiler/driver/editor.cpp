@@ -68,6 +68,7 @@ std::string markdown(const Documentation& name) {
 
 Editor::Editor(Options options) : options_(std::move(options)) {
     options_.action = Action::Compile;
+    options_.only_shows = true;
     options_.last_pass = 2;
     options_.script_file.clear();
     options_.command.clear();

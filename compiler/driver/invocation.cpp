@@ -167,9 +167,11 @@ Invocation::Invocation(Options given)
           {writer_, messages_, options.warnings, options.verbose() > 0})) {
     images.set_header_compiler([this](const Kernel& kernel, const auto& headers,
                                       AddressSpace space) -> Result<std::string> {
-        if (options.no_system && !std::ranges::all_of(headers, is_in_search_path))
-            return Failure{"with --no-system, headers are only those in the compiler's folders, "
-                           "with names like <sys/time.h>",
+        const bool trusted = !options.no_system && !options.only_shows;
+        if (!trusted && !std::ranges::all_of(headers, is_in_search_path))
+            return Failure{std::string(options.no_system ? "with --no-system" : "in an editor") +
+                               ", headers are only those in the compiler's folders, with names "
+                               "like <sys/time.h>",
                            ""};
         if (space == AddressSpace::User)
             return compile_user_headers(headers);

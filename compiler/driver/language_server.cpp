@@ -97,7 +97,12 @@ class Server {
             const std::optional<std::string> message = wire_.read();
             if (!message)
                 return 1;
-            const RpcValue json = RpcValue::parse(*message, nullptr, false);
+            // What is nested more deeply is dropped: values are copied and written recursively.
+            constexpr int deepest = 100;
+            const RpcValue json = RpcValue::parse(
+                *message,
+                [](int depth, RpcValue::parse_event_t, RpcValue&) { return depth < deepest; },
+                false);
             if (json.is_object())
                 take(json);
             else
@@ -126,6 +131,10 @@ class Server {
         const std::string method = text_at(message, "/method"_json_pointer);
         const bool is_request = message.contains("id");
         const RpcValue id = is_request ? message["id"] : RpcValue(nullptr);
+        if (is_request && !id.is_number() && !id.is_string()) {
+            fail(nullptr, InvalidRequest, "the id of a request is a number or a string");
+            return;
+        }
         const RpcValue params = object_at(message, "params");
         if (method == "exit") {
             ended_ = true;

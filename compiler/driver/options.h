@@ -59,6 +59,7 @@ struct Options {
 
     bool guru = false;
     bool no_system = false;
+    bool only_shows = false; // the script of somebody else, which nobody has decided to run
     bool keep_unused = false;
     bool warnings = true;
     bool warnings_are_errors = false;

@@ -152,6 +152,10 @@ def mistakes(djstap, kernel):
     for body, code in ((b"{", -32700), (b"[1]", -32600), (b"7", -32600), (b"\xff\xfe", -32700)):
         client.send_bytes(b"Content-Length: %d\r\n\r\n" % len(body) + body)
         assert client.receive()["error"]["code"] == code, body
+    for identity in (b"null", b"{}", b"[" * 300000 + b"]" * 300000):
+        body = b'{"id": ' + identity + b', "method": "shutdown", "params": ' + identity + b"}"
+        client.send_bytes(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        assert client.receive()["error"]["code"] == -32600, body[:50]
     client.request("initialize", {"capabilities": {}})
     for params in ({}, {"textDocument": 7}, {"textDocument": {"uri": 7}}, {"textDocument": {"uri": "x"}, "position": {"line": -1}}, 7, [1]):
         for method in ("textDocument/hover", "textDocument/completion", "textDocument/definition", "textDocument/didOpen",

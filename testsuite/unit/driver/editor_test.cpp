@@ -58,6 +58,22 @@ TEST_F(Editing, MessagesHaveTheirPlaceInTheScript) {
                              "number from 1 to 2147483647");
 }
 
+// Whoever opens a script has not decided to run it, and the compiler reads what headers name.
+TEST_F(Editing, OpensNoHeadersThatTheScriptNamesByPath) {
+    const std::string header = tapset("struct only_here { int x; };", "own.h");
+    const auto script = [](const std::string& name) {
+        return "probe begin { println(@cast(0, \"only_here\", \"<" + name + ">\")->x) }";
+    };
+    const auto all = editor().check(script(header));
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_TRUE(all[0].is_error);
+    EXPECT_NE(all[0].text.find("with names like <sys/time.h>"), std::string::npos) << all[0].text;
+    EXPECT_TRUE(editor()
+                    .check("probe begin { println(@cast(0, \"timespec\", \"<time.h>\")->tv_sec) "
+                           "}")
+                    .empty());
+}
+
 // What a macro's text is to blame for is shown where the macro is used.
 TEST_F(Editing, MessagesOfMacrosAreAtTheirUse) {
     const std::string script = "@define inner %( printn(1) %)\n@define outer %( @inner %)\n"
