@@ -2,7 +2,7 @@
 #include "debuginfo/dwarf_scan.h"
 
 #include "debuginfo/dwarf_tree.h"
-#include "system/file.h"
+#include "system/regular_file.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,13 +10,13 @@
 namespace djstap {
 
 Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path) {
-    FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    auto file = open_regular(path);
     if (!file)
-        return path_failure(path, "cannot open");
-    Dwarf* dwarf = dwarf_begin(file.get(), DWARF_C_READ);
+        return file.failure();
+    Dwarf* dwarf = dwarf_begin(file->get(), DWARF_C_READ);
     if (!dwarf)
         return Failure{path + ": has no DWARF: " + dwarf_errmsg(-1), ""};
-    return std::unique_ptr<DwarfFile>(new DwarfFile(std::move(file), dwarf));
+    return std::unique_ptr<DwarfFile>(new DwarfFile(std::move(*file), dwarf));
 }
 
 DwarfFile::~DwarfFile() {

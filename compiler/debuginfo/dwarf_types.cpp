@@ -2,10 +2,10 @@
 #include "debuginfo/dwarf_types.h"
 
 #include "debuginfo/dwarf_tree.h"
+#include "system/regular_file.h"
 
 #include <algorithm>
 #include <array>
-#include <fcntl.h>
 
 namespace djstap {
 
@@ -83,9 +83,10 @@ Dwarf_CFI* LazyFrames::get() const {
         return table_;
     tried_ = true;
     elf_version(EV_CURRENT);
-    file_ = FileDescriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file_)
+    if (auto file = open_regular(path_)) {
+        file_ = std::move(*file);
         elf_ = elf_begin(file_.get(), ELF_C_READ, nullptr);
+    }
     if (elf_)
         table_ = dwarf_getcfi_elf(elf_);
     return table_;

@@ -2,9 +2,7 @@
 #include "debuginfo/line_lookup.h"
 
 #include "debuginfo/source_files.h"
-#include "system/descriptor.h"
-
-#include <fcntl.h>
+#include "system/regular_file.h"
 
 #include <dwarf.h>
 
@@ -17,9 +15,10 @@ struct LineLookup::State {
 };
 
 LineLookup::LineLookup(const std::string& path) : state_(std::make_unique<State>()) {
-    state_->file = FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!state_->file)
+    auto file = open_regular(path);
+    if (!file)
         return;
+    state_->file = std::move(*file);
     state_->dwarf = dwarf_begin(state_->file.get(), DWARF_C_READ);
     if (state_->dwarf)
         state_->root = source_root(state_->dwarf);

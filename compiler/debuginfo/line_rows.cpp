@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "debuginfo/line_rows.h"
 
-#include "system/descriptor.h"
+#include "system/regular_file.h"
 
 #include <algorithm>
-#include <fcntl.h>
 #include <memory>
 
 #include <elfutils/libdw.h>
@@ -20,10 +19,10 @@ struct EndDwarf {
 // A file's debug information, if it has some.
 struct Opened {
     explicit Opened(const std::string& path)
-        : file(open(path.c_str(), O_RDONLY | O_CLOEXEC)),
-          dwarf(file ? dwarf_begin(file.get(), DWARF_C_READ) : nullptr) {}
+        : file(open_regular(path)), dwarf(file ? dwarf_begin(file->get(), DWARF_C_READ) : nullptr) {
+    }
 
-    FileDescriptor file;
+    Result<FileDescriptor> file;
     std::unique_ptr<Dwarf, EndDwarf> dwarf;
 };
 

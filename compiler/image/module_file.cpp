@@ -6,6 +6,7 @@
 #include "image/decompress.h"
 #include "system/hash.h"
 #include "system/process.h"
+#include "system/regular_file.h"
 #include "system/trust.h"
 
 #include <algorithm>
@@ -65,7 +66,8 @@ Result<std::string> module_bytes(const std::string& path) {
         return decompressed_by("gzip", path);
     if (path.ends_with(".zst"))
         return decompressed_by("zstd", path);
-    return read_file(path);
+    const auto file = open_regular(path);
+    return file ? read_file(*file, path) : file.failure();
 }
 
 std::map<std::string, std::string> module_files(const KernelFiles& kernel) {

@@ -5,12 +5,12 @@
 #include "image/debug_file.h"
 #include "image/glob.h"
 #include "image/opened.h"
-#include "system/file.h"
 #include "system/process.h"
 #include "system/process_status.h"
+#include "system/regular_file.h"
 
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <glob.h>
 
 namespace djstap {
@@ -92,14 +92,12 @@ Failure no_program(const std::string& why, const std::string& hint = {}) {
 
 // Returns the interpreter that a script's first line names; "" if it is no script.
 std::string interpreter_of(const std::string& path) {
-    std::ifstream file(path);
-    std::string line;
+    constexpr std::string_view mark = "#!";
     constexpr size_t longest = 256; // as in the kernel
-    char mark[2] = {};
-    if (!file.read(mark, sizeof mark) || mark[0] != '#' || mark[1] != '!')
+    std::string line = begin_of_regular(path, mark.size() + longest);
+    if (!line.starts_with(mark))
         return {};
-    std::getline(file, line);
-    line.resize(std::min(line.size(), longest));
+    line = line.substr(mark.size(), line.find('\n') - mark.size());
     const size_t begin = line.find_first_not_of(" \t");
     if (begin == std::string::npos)
         return {};
@@ -119,9 +117,7 @@ std::string interpreter_of(const std::string& path) {
 } // namespace
 
 bool is_elf_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    char mark[SELFMAG] = {};
-    return file.read(mark, sizeof mark) && std::string_view(mark, SELFMAG) == ELFMAG;
+    return begin_of_regular(path, SELFMAG) == ELFMAG;
 }
 
 Result<std::unique_ptr<Image>> open_program(const Kernel& kernel, const std::string& path) {
@@ -188,10 +184,12 @@ namespace {
 // Returns whether a file is a program or a library for this machine: there may be 32-bit ones of
 // the same name.
 bool is_for_machine(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
     Elf64_Ehdr header = {};
-    return file.read(reinterpret_cast<char*>(&header), sizeof header) &&
-           std::string_view(reinterpret_cast<const char*>(header.e_ident), SELFMAG) == ELFMAG &&
+    const std::string bytes = begin_of_regular(path, sizeof header);
+    if (bytes.size() < sizeof header)
+        return false;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    return std::string_view(reinterpret_cast<const char*>(header.e_ident), SELFMAG) == ELFMAG &&
            header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == arch::elf_machine();
 }
 

@@ -3,12 +3,11 @@
 
 #include "include/symbols.h"
 #include "system/demangle.h"
-#include "system/descriptor.h"
+#include "system/regular_file.h"
 
 #include <charconv>
 #include <cstring>
 #include <elf.h>
-#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,22 +36,20 @@ bool read_at(int fd, uint64_t offset, void* to, size_t size) {
 // A regular file and its size.
 class File {
   public:
-    // Not to wait for whoever would write to a pipe of that name.
-    explicit File(const std::string& path)
-        : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+    explicit File(const std::string& path) : file_(open_regular(path)) {
         struct stat status{};
-        if (file_ && fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode))
+        if (file_ && fstat(file_->get(), &status) == 0)
             bytes_ = static_cast<uint64_t>(status.st_size);
     }
     uint64_t bytes() const { return bytes_; } // 0: there is no such file
     ElfSymbols::Read reader() const {
-        return [fd = file_.get()](uint64_t offset, void* to, size_t size) {
+        return [fd = file_->get()](uint64_t offset, void* to, size_t size) {
             return read_at(fd, offset, to, size);
         };
     }
 
   private:
-    FileDescriptor file_;
+    Result<FileDescriptor> file_;
     uint64_t bytes_ = 0;
 };
 

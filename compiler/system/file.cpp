@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "system/file.h"
 
+#include "system/regular_file.h"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -164,7 +166,8 @@ Status write_atomically(const std::string& path, std::string_view bytes) {
 }
 
 Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::string& path) {
-    return map(FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path);
+    const auto file = open_regular(path);
+    return file ? map(*file, path) : file.failure();
 }
 
 Result<std::unique_ptr<MappedFile>> MappedFile::map(const FileDescriptor& file,

@@ -3,15 +3,18 @@
 #include "session/program_symbols.h"
 
 #include "include/symbols.h"
+#include "system/descriptor.h"
 #include "system/temporary.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <link.h>
+#include <poll.h>
 #include <string>
 #include <unistd.h>
 
@@ -138,6 +141,25 @@ TEST(ProgramSymbols, OfThisProgram) {
         EXPECT_EQ(symbols.symbol(text, false), "") << text;
         EXPECT_EQ(symbols.symbol(std::string(text) + '\0' + id, false), "") << text;
     }
+}
+
+// Whoever owns a program's file may put a device in its place. That of a terminal tells its other
+// side that it was opened, once it is closed.
+TEST(ProgramSymbols, DevicesAreNotOpened) {
+    const FileDescriptor terminal(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    ASSERT_TRUE(terminal && grantpt(terminal.get()) == 0 && unlockpt(terminal.get()) == 0);
+    char name[64];
+    ASSERT_EQ(ptsname_r(terminal.get(), name, sizeof name), 0);
+    const auto was_opened = [&] {
+        pollfd state{terminal.get(), POLLIN, 0};
+        return poll(&state, 1, 0) >= 0 && (state.revents & POLLHUP) != 0;
+    };
+    ProgramSymbols symbols;
+    EXPECT_EQ(symbols.symbol(known(name, 0x1000, "abcdef"), false, true), "");
+    EXPECT_FALSE(symbols.place(known(name, 0x1000, "abcdef"), false));
+    EXPECT_FALSE(was_opened());
+    FileDescriptor(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)).reset();
+    EXPECT_TRUE(was_opened());
 }
 
 TEST(ProgramSymbols, LongNamesFillTheTextsOfRecords) {
