@@ -5,14 +5,16 @@
 #include "session/module_file.h"
 #include "session/recorder.h"
 #include "session/session.h"
+#include "system/print.h"
 #include "system/streams.h"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <climits>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
+#include <sstream>
 
 using namespace djstap;
 
@@ -23,6 +25,12 @@ int report(const Failure& failure) {
     if (!failure.hint.empty())
         std::fprintf(stderr, "  hint: %s\n", failure.hint.c_str());
     return 1;
+}
+
+// Prints a text, which is all that djrun was asked for.
+int print(std::string_view text) {
+    const Status printed = print_whole(text);
+    return printed ? 0 : report(printed.failure());
 }
 
 std::string quoted(const std::string& text) {
@@ -45,31 +53,36 @@ template <class Number> CLI::Validator in_range(Number low, Number high) {
     return CLI::Range(low, high).description("");
 }
 
+constexpr size_t left_column = 14; // of --describe
+
 // Describes a module without loading it.
 int describe(const std::string& path) {
     const auto module = read_module_file(path);
     if (!module)
         return report(module.failure());
     const ModuleMeta& meta = module->meta;
-    std::printf("module   %s\nkernel   %s\nbuild-id %s\nsigned   %s\n", module->name.c_str(),
-                meta.release.c_str(), meta.build_id.c_str(), module->is_signed ? "yes" : "no");
+    std::string text = "module   " + module->name + "\nkernel   " + meta.release + "\nbuild-id " +
+                       meta.build_id + "\nsigned   " + (module->is_signed ? "yes" : "no") + "\n";
     if (!meta.script.empty())
-        std::printf("script   %s\n", meta.script.c_str());
+        text += "script   " + meta.script + "\n";
     if (meta.fields) {
-        std::printf("fields  ");
+        text += "fields  ";
         for (const EventFieldName& field : event_field_names())
             if (meta.fields & field.bit)
-                std::printf(" %s", field.name);
-        std::printf("\n");
+                text.append(" ").append(field.name);
+        text += "\n";
     }
-    std::printf("probes   %zu\n", meta.probes.size());
+    const auto add_row = [&](std::string left, const std::string& right) {
+        left.resize(std::max(left.size(), left_column), ' ');
+        text += "  " + left + " " + right + "\n";
+    };
+    text += "probes   " + std::to_string(meta.probes.size()) + "\n";
     for (const auto& probe : meta.probes)
-        std::printf("  %-14s %s\n", probe.mechanism.c_str(), probe.point.c_str());
-    std::printf("formats  %zu\n", meta.formats.size());
+        add_row(probe.mechanism, probe.point);
+    text += "formats  " + std::to_string(meta.formats.size()) + "\n";
     for (const auto& format : meta.formats)
-        std::printf("  %-14s %s\n", format.types.empty() ? "-" : format.types.c_str(),
-                    quoted(format.text).c_str());
-    return 0;
+        add_row(format.types.empty() ? "-" : format.types, quoted(format.text));
+    return print(text);
 }
 
 void declare_running(CLI::App& app, SessionOptions& options, double& seconds, bool& no_warnings) {
@@ -182,13 +195,12 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
+        std::ostringstream text; // --help
+        return app.exit(error, text) == 0 ? print(text.str()) : 2;
     }
 
-    if (version) {
-        std::printf("djrun %s\n", DJSTAP_VERSION);
-        return 0;
-    }
+    if (version)
+        return print("djrun " DJSTAP_VERSION "\n");
     // Returns what else was given.
     const auto besides = [&app](const char* alone) -> std::string {
         for (const CLI::Option* option : app.get_options())
@@ -200,11 +212,7 @@ int main(int argc, char** argv) {
     if (facts) {
         if (const std::string other = besides("--facts"); !other.empty())
             return report({other, "--facts prints facts of this machine, and loads nothing"});
-        const std::string text = to_json(read_host_facts());
-        return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-                       std::fflush(stdout) == 0
-                   ? 0
-                   : report({"cannot write to standard output", ""});
+        return print(to_json(read_host_facts()));
     }
     if (!recordings.empty()) {
         if (const std::string other = besides("--merge"); !other.empty())
@@ -213,9 +221,9 @@ int main(int argc, char** argv) {
         const auto merged = fleet::merge_recordings(recordings);
         if (!merged)
             return report(merged.failure());
-        std::fputs(merged->text.c_str(), stdout);
+        const int status = print(merged->text);
         std::fputs(merged->missing.c_str(), stderr);
-        return merged->missing.empty() ? 0 : 1;
+        return merged->missing.empty() ? status : 1;
     }
     if (module.empty() == attach.empty()) {
         std::fprintf(stderr, "djrun: %s\n  hint: djrun --help lists the options\n",

@@ -2,6 +2,7 @@
 // djstap-run: runs a script that root has compiled and offers, for users who may not load modules.
 #include "offered/client.h"
 #include "offered/module.h"
+#include "system/print.h"
 #include "system/streams.h"
 
 #include <cstdio>
@@ -31,19 +32,20 @@ int fail(const Failure& failure, int status) {
     return status;
 }
 
+int print(const char* text) {
+    const Status printed = print_whole(text);
+    return printed ? 0 : fail(printed.failure(), 1);
+}
+
 } // namespace
 
 int main(int count, char** arguments) {
     prepare_streams();
     const std::string word = count > 1 ? arguments[1] : "";
-    if (word == "-h" || word == "--help") {
-        std::fputs(help, stdout);
-        return 0;
-    }
-    if (word == "-V" || word == "--version") {
-        std::printf("djstap-run %s\n", DJSTAP_VERSION);
-        return 0;
-    }
+    if (word == "-h" || word == "--help")
+        return print(help);
+    if (word == "-V" || word == "--version")
+        return print("djstap-run " DJSTAP_VERSION "\n");
     if (count != 2)
         return fail(
             {count < 2 ? "no script was named" : "only one word is accepted: a script's name",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // djrun's own part: its options, and what it says of a module without loading it.
 #include "module_files.h"
+#include "session/snapshot_frames.h"
+#include "system/file.h"
 #include "system/process.h"
 
 #include <filesystem>
@@ -153,6 +155,35 @@ TEST_F(Djrun, MergesFilesAndNothingElse) {
               (Told{1, "djrun: -o cannot be combined with --merge" + hint}));
     EXPECT_EQ(told({"x.ko", "--merge", "a.snapshots"}),
               (Told{1, "djrun: a module cannot be combined with --merge" + hint}));
+}
+
+TEST_F(Djrun, MergesTextsThatContainAnything) {
+    std::string bytes;
+    put_frame(bytes, DescriptionFrame{});
+    put_frame(bytes, PrintedFrame{1, std::string("a\0b\n", 4)});
+    put_frame(bytes, PrintedFrame{2, "last\n"});
+    put_frame(bytes, GlobalsFrame{});
+    put_frame(bytes, EndFrame{});
+    ASSERT_TRUE(write_file(folder + "/web.snapshots", bytes));
+    EXPECT_EQ(told({"--merge", folder + "/web.snapshots"}),
+              (Told{0, std::string("web: a\0b\n", 9) + "web: last\n"}));
+}
+
+TEST_F(Djrun, OutputThatCannotBeWrittenIsAFailure) {
+    const std::string module = put(R"({"version":1,"name":"x"})");
+    std::string bytes;
+    put_frame(bytes, PrintedFrame{1, "x"});
+    ASSERT_TRUE(write_file(folder + "/web.snapshots", bytes));
+    for (const std::string& arguments :
+         std::vector<std::string>{"--version", "--help", "--facts", "--describe " + module,
+                                  "--merge " + folder + "/web.snapshots"}) {
+        auto ran =
+            run_program({"sh", "-c", DJSTAP_BINARY_DIR "/bin/djrun " + arguments + " > /dev/full"});
+        ASSERT_TRUE(ran);
+        EXPECT_EQ(ran->status, 1) << arguments;
+        EXPECT_TRUE(ran->output.starts_with("djrun: the output: No space left on device\n"))
+            << arguments << ": " << ran->output;
+    }
 }
 
 TEST_F(Djrun, RefusesValuesOutOfRange) {
