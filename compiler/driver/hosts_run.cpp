@@ -10,10 +10,12 @@
 #include "fleet/merge.h"
 #include "hosts/fan_out.h"
 #include "hosts/printed_order.h"
+#include "session/output_request.h"
 #include "session/signals.h"
 #include "session/writer.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <sys/resource.h>
@@ -254,7 +256,10 @@ bool HostsRun::finish() {
     writer_->flush();
     for (const fleet::Missing& each : missing)
         invocation_.diagnostics.report(DiagnosticKind::HostMissing, {}, {each.host, each.what});
-    return missing.empty() && all_right;
+    const bool is_written = !writer_->error() || writer_->error() == EPIPE; // the reader is gone
+    if (!is_written)
+        invocation_.fail(DiagnosticKind::WorkFiles, unwritable(writer_->name(), writer_->error()));
+    return missing.empty() && all_right && is_written;
 }
 
 std::optional<int> HostsRun::run() {

@@ -337,6 +337,14 @@ def case_json(hosts):
            {"attached_probes", "lost_events"})  # of what runs here
 
 
+def case_full_disk(hosts):
+    """Output that cannot be written is an error, whenever it is noticed."""
+    record_three(hosts)
+    status, output, errors = hosts.run("web1", COUNTING, "-o", "/dev/full")
+    expect("status and output", (status, output), (1, ""))
+    expect_in("errors", errors, "error: /dev/full: No space left on device")
+
+
 def case_interrupted(hosts):
     """Ctrl-C stops all hosts, takes what they have counted, and leaves nothing behind."""
     record_three(hosts)
