@@ -323,6 +323,15 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
     std::optional<SessionOutcome> outcome;
     SystemCommands commands;
     bool stays = false;
+    // The records of a recorder that is to be unloaded, which exist nowhere else.
+    const auto read_stopped = [&](ControlFile& control) {
+        outcome = read_recorder(control, *output, true);
+        stays = !(*opened)->finish(*outcome);
+        if (stays)
+            output->warning("the recorder " + name +
+                            " is stopped and stays loaded with its records: djrun --attach " +
+                            name + " --stop reads them and unloads it");
+    };
     {
         auto control = ControlFile::open(name);
         if (!control)
@@ -340,12 +349,15 @@ Result<SessionOutcome> run_session(const SessionOptions& options) {
             if (stays) {
                 output->line(name);
             } else {
-                outcome = read_recorder(*control, *output, true);
+                read_stopped(*control);
                 outcome->status |= start.outcome.status;
             }
         } else if (options.attach && control->is_recorder()) {
-            outcome = read_recorder(*control, *output, options.stop);
             stays = !options.stop;
+            if (options.stop)
+                read_stopped(*control);
+            else
+                outcome = read_recorder(*control, *output, false);
         } else if (!arguments->empty()) {
             auto prepared = Command::prepare(*arguments);
             if (!prepared)

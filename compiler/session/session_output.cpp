@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <unistd.h>
+#include <utility>
 
 namespace djstap {
 
@@ -84,7 +85,8 @@ Result<std::unique_ptr<SessionOutput>> SessionOutput::open(const SessionOptions&
 }
 
 Status SessionOutput::end() {
-    output_->end();
+    if (!std::exchange(ended_, true))
+        output_->end();
     output_->flush();
     for (Writer& writer : writers_) {
         writer.flush();
@@ -94,14 +96,16 @@ Status SessionOutput::end() {
     return Done{};
 }
 
-void SessionOutput::finish(SessionOutcome& outcome) {
-    if (const Status written = end(); !written) {
+bool SessionOutput::finish(SessionOutcome& outcome) {
+    const Status written = end();
+    if (!written && !std::exchange(told_, true)) {
         const Failure& why = written.failure();
         messages_.append("ERROR: " + why.message + (why.hint.empty() ? "" : "; " + why.hint) +
                          "\n");
         messages_.flush();
         outcome.status = 1;
     }
+    return static_cast<bool>(written);
 }
 
 } // namespace djstap

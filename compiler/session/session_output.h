@@ -21,10 +21,11 @@ class SessionOutput {
     // Truncates the files: the session begins.
     Status begin() { return empty_outputs(files_); }
     // Ends the outputs and writes the rest. Output that could not be written is a Failure; a reader
-    // that is gone is not.
+    // that is gone is not. May be called again, after more messages.
     Status end();
-    // The same at the end of a session: reports failures as messages and in the outcome's status.
-    void finish(SessionOutcome& outcome);
+    // The same at the end of a session: reports a failure as a message, once, and in the outcome's
+    // status. Returns false if there was one.
+    bool finish(SessionOutcome& outcome);
 
   private:
     SessionOutput(std::vector<OutputFile> files, FileDescriptor channels,
@@ -35,6 +36,7 @@ class SessionOutput {
     std::deque<Writer> writers_; // of the files
     Writer messages_;
     std::unique_ptr<Output> output_;
+    bool ended_ = false, told_ = false;
 };
 
 } // namespace djstap

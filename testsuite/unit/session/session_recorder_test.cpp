@@ -89,6 +89,20 @@ TEST_F(RecorderTest, IsStoppedReadAndUnloaded) {
     EXPECT_EQ(module.deletes(), 1);
 }
 
+// Its records exist nowhere else.
+TEST_F(RecorderTest, StaysIfWhatItRecordedCannotBeWritten) {
+    options.stop = true;
+    options.outputs.file = "/dev/full";
+    EXPECT_EQ(run().status, 1);
+    EXPECT_EQ(module.calls, Words{"stop"});
+    EXPECT_EQ(module.deletes(), 0);
+    EXPECT_EQ(messages,
+              "ERROR: /dev/full: No space left on device; what was written before is kept; name a "
+              "file where there is more room\n"
+              "WARNING: the recorder demo is stopped and stays loaded with its records: djrun "
+              "--attach demo --stop reads them and unloads it\n");
+}
+
 TEST_F(RecorderTest, ThatCannotBeStoppedIsReadAllTheSame) {
     options.stop = true;
     module.on_stop = [] { return EIO; };
