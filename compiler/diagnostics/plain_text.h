@@ -23,4 +23,12 @@ constexpr bool controls_terminal(char c) {
 // does).
 std::string without_controls(std::string_view text);
 
+// Returns the text, which is a part of a line, with octal numbers for the bytes of all control
+// characters, as /proc/PID/maps has them in paths: "a\012b".
+std::string with_octal_controls(std::string_view text);
+
+// Returns the text's lines, without what a terminal would obey, each with a name before it and its
+// end: "web1: a line\n". An empty text is one line.
+std::string lines_of(std::string_view name, std::string_view text);
+
 } // namespace djstap

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // djrun: runs a module that djstap built, on machines without a compiler.
+#include "diagnostics/plain_text.h"
 #include "fleet/recordings.h"
 #include "session/host_facts.h"
 #include "session/module_file.h"
@@ -34,7 +35,7 @@ int print(std::string_view text) {
 }
 
 std::string quoted(const std::string& text) {
-    std::string out("\"");
+    std::string out;
     for (char c : text) {
         if (c == '\n')
             out.append("\\n");
@@ -45,7 +46,7 @@ std::string quoted(const std::string& text) {
         else
             out.append(1, c);
     }
-    return out.append("\"");
+    return "\"" + out + "\"";
 }
 
 // A check that --help does not show.
@@ -61,25 +62,32 @@ int describe(const std::string& path) {
     if (!module)
         return report(module.failure());
     const ModuleMeta& meta = module->meta;
-    std::string text = "module   " + module->name + "\nkernel   " + meta.release + "\nbuild-id " +
-                       meta.build_id + "\nsigned   " + (module->is_signed ? "yes" : "no") + "\n";
+    std::string text;
+    // Somebody else may have made the module.
+    const auto add_line = [&text](const std::string& line) {
+        text += with_octal_controls(line) + "\n";
+    };
+    add_line("module   " + module->name);
+    add_line("kernel   " + meta.release);
+    add_line("build-id " + meta.build_id);
+    add_line(std::string("signed   ") + (module->is_signed ? "yes" : "no"));
     if (!meta.script.empty())
-        text += "script   " + meta.script + "\n";
+        add_line("script   " + meta.script);
     if (meta.fields) {
-        text += "fields  ";
+        std::string names;
         for (const EventFieldName& field : event_field_names())
             if (meta.fields & field.bit)
-                text.append(" ").append(field.name);
-        text += "\n";
+                names.append(" ").append(field.name);
+        add_line("fields  " + names);
     }
     const auto add_row = [&](std::string left, const std::string& right) {
         left.resize(std::max(left.size(), left_column), ' ');
-        text += "  " + left + " " + right + "\n";
+        add_line("  " + left + " " + right);
     };
-    text += "probes   " + std::to_string(meta.probes.size()) + "\n";
+    add_line("probes   " + std::to_string(meta.probes.size()));
     for (const auto& probe : meta.probes)
         add_row(probe.mechanism, probe.point);
-    text += "formats  " + std::to_string(meta.formats.size()) + "\n";
+    add_line("formats  " + std::to_string(meta.formats.size()));
     for (const auto& format : meta.formats)
         add_row(format.types.empty() ? "-" : format.types, quoted(format.text));
     return print(text);

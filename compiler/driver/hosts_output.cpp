@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/hosts_output.h"
 
+#include "diagnostics/plain_text.h"
 #include "session/error_place.h"
 
 #include <nlohmann/json.hpp>
@@ -14,9 +15,7 @@ class HostsText : public HostsOutput {
     explicit HostsText(Writer& writer) : writer_(writer) {}
 
     void printed(const std::string& host, int64_t, const std::string& text) override {
-        writer_.append(host + ": " + text);
-        if (!text.ends_with('\n'))
-            writer_.append("\n");
+        writer_.append(lines_of(host, text));
     }
     void message(const std::string&, bool, const std::string&, const std::string&) override {}
     void values(const std::vector<fleet::MergedGlobal>& globals) override {

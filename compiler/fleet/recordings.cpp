@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fleet/recordings.h"
 
+#include "diagnostics/plain_text.h"
 #include "fleet/merge.h"
 #include "system/file.h"
 
@@ -49,11 +50,8 @@ Result<MergedRecordings> merge_recordings(const std::vector<std::string>& paths)
         merge.end(host, take_file(merge, host, path));
     }
     MergedRecordings merged;
-    for (const auto& [host, printed] : merge.take_printed()) {
-        merged.text += host + ": " + printed.text;
-        if (!printed.text.ends_with('\n'))
-            merged.text += '\n';
-    }
+    for (const auto& [host, printed] : merge.take_printed())
+        merged.text += lines_of(host, printed.text);
     merged.text += text_of(merge.globals());
     merged.missing = text_of(merge.missing());
     return merged;

@@ -11,7 +11,7 @@ void MessageOutput::error(std::string_view message, std::string_view place) {
     if (!place.empty())
         line.append(" near ").append(place);
     if (tells_)
-        say(std::move(line));
+        say(line);
 }
 
 void MessageOutput::warning(std::string_view message) {
@@ -45,7 +45,7 @@ void MessageOutput::probes(const std::vector<AttachedProbe>& probes) {
 
 void MessageOutput::counts(const djs_counts& counts) {
     for (const std::string& line : describe_counts(counts))
-        MessageOutput::warning(without_controls(line));
+        MessageOutput::warning(line);
 }
 
 void MessageOutput::show(const AttachedProbe& probe) {
@@ -55,12 +55,13 @@ void MessageOutput::show(const AttachedProbe& probe) {
         line.append(probe.attached && !probe.planned.empty() ? " instead of " + probe.planned : "")
             .append(": ")
             .append(probe.reason);
-    say(without_controls(line));
+    say(line);
 }
 
-void MessageOutput::say(std::string line) {
+// Texts of programs may be in it.
+void MessageOutput::say(const std::string& line) {
     writer_.flush();
-    messages_.append(line.append("\n"));
+    messages_.append(without_controls(line).append("\n"));
     messages_.flush();
 }
 

@@ -30,7 +30,7 @@ class MessageOutput : public Output {
 
   private:
     void show(const AttachedProbe& probe);
-    void say(std::string line);
+    void say(const std::string& line);
 
     Writer& writer_;
     Writer& messages_;

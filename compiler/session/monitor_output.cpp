@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // --monitor: shows the script's globals and probes on a terminal while it runs.
+#include "diagnostics/plain_text.h"
 #include "session/monitor_model.h"
 #include "session/monitor_screen.h"
 #include "session/outputs.h"
@@ -108,6 +109,7 @@ class MonitorOutput : public Output {
     }
 
     void say(std::string line) {
+        line = without_controls(line);
         if (model_ && screen_)
             model_->take_message(line);
         said_.push_back(std::move(line));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/symbols.h"
+
+#include "diagnostics/plain_text.h"
+#include "include/symbols.h"
 #include "include/words.h"
 
 #include <algorithm>
@@ -30,11 +33,25 @@ djs_symbol_view Symbols::view(bool lines) const {
     return view;
 }
 
+namespace {
+
+// A path, and the names in a program, may contain anything: as a part of one line, no longer than
+// the symbol of an address may be.
+std::string part_of_line(std::string_view text) {
+    std::string shown = with_octal_controls(text);
+    shown.resize(std::min<size_t>(shown.size(), DJS_SYMBOL_MAX - 1));
+    return shown;
+}
+
+} // namespace
+
 const char* Symbols::of_program(uint64_t slot, uint64_t word, std::string_view known, bool lines) {
     auto [found, is_new] = (lines ? with_lines_ : of_programs_).try_emplace(slot);
-    if (is_new)
-        found->second = programs_->symbol(known, (word & DJS_WORD_RETURNS) != 0, lines);
-    return found->second.empty() ? nullptr : found->second.c_str();
+    if (is_new) {
+        const std::string symbol = programs_->symbol(known, (word & DJS_WORD_RETURNS) != 0, lines);
+        found->second = part_of_line(symbol.empty() ? known.substr(0, known.find('\0')) : symbol);
+    }
+    return found->second.c_str();
 }
 
 const char* Symbols::place_of_program(uint64_t slot, uint64_t word, std::string_view known,
@@ -43,9 +60,10 @@ const char* Symbols::place_of_program(uint64_t slot, uint64_t word, std::string_
     if (is_new) {
         if (const auto place = programs_->place(known, (word & DJS_WORD_RETURNS) != 0)) {
             const std::string line = std::to_string(place->line);
-            found->second = type == DJS_SYMBOLS_FILE         ? place->file
-                            : type == DJS_SYMBOLS_SOURCELINE ? line
-                                                             : place->file + ":" + line;
+            found->second =
+                part_of_line(type == DJS_SYMBOLS_FILE         ? place->file
+                             : type == DJS_SYMBOLS_SOURCELINE ? line
+                                                              : place->file + ":" + line);
         }
     }
     return found->second.empty() ? nullptr : found->second.c_str();

@@ -46,7 +46,7 @@ class Symbols {
     std::function<void()> refresh_;
     std::shared_ptr<ProgramSymbols> programs_ = std::make_shared<ProgramSymbols>();
     bool lines_ = false;
-    // By slot; empty: unknown.
+    // By slot, as parts of a line; a place is empty if it is unknown.
     std::unordered_map<uint64_t, std::string> of_programs_, with_lines_;
     std::map<std::pair<uint64_t, char>, std::string> places_; // by slot and type
 };

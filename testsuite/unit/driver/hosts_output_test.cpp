@@ -45,6 +45,16 @@ TEST(HostsOutput, TextHasTheHostBeforeWhatItPrints) {
               "a: one\nb: two\n");
 }
 
+// A host cannot speak for another one, nor control the terminal.
+TEST(HostsOutput, TextHasTheHostBeforeEachLine) {
+    EXPECT_EQ(written("text",
+                      [](HostsOutput& output) {
+                          output.printed("a", 5, "one\nb: two\n\n\x1b[2Jthree\n");
+                          output.printed("a", 6, "");
+                      }),
+              "a: one\na: b: two\na: \na: ?[2Jthree\na: \n");
+}
+
 TEST(HostsOutput, JsonHasTimeAndHost) {
     EXPECT_EQ(object([](HostsOutput& output) { output.printed("a", 5, "one\n"); }),
               Json({{"type", "printf"}, {"host", "a"}, {"time", 5}, {"data", "one\n"}}));

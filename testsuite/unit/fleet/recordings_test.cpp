@@ -42,6 +42,16 @@ TEST_F(Recordings, AreMerged) {
     EXPECT_EQ(merged->missing, "");
 }
 
+// Each line tells whose it is, and none controls the terminal.
+TEST_F(Recordings, EachPrintedLineHasItsHost) {
+    std::string bytes;
+    put_frame(bytes, PrintedFrame{1, "one\nweb2: two\n\n\x1b[2Jthree"});
+    const std::string path = folder_.file("web1.snapshots");
+    ASSERT_TRUE(write_file(path, bytes));
+    EXPECT_EQ(merge_recordings({path})->text,
+              "web1: one\nweb1: web2: two\nweb1: \nweb1: ?[2Jthree\n");
+}
+
 TEST_F(Recordings, AFileCountsOnce) {
     const std::string path = write("web1", 5);
     const auto merged = merge_recordings({path, path});

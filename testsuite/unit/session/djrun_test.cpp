@@ -66,6 +66,18 @@ formats  2
 )text"}));
 }
 
+// A module that somebody else made does not control the terminal.
+TEST_F(Djrun, DescribesWithoutControls) {
+    const std::string path = put(R"json({"version":1,"name":"x","script":"\u001b[2Ja.stp",
+        "formats":[{"text":"\u001b[2J"}],
+        "probes":[{"point":"a\n  kprobe         b\u001b[2J","mechanism":"\u0007"}]})json");
+    EXPECT_EQ(told({"--describe", path}).output,
+              "module   demo\nkernel   \nbuild-id \nsigned   no\n"
+              "script   \\033[2Ja.stp\nprobes   1\n"
+              "  \\007              a\\012  kprobe         b\\033[2J\n"
+              "formats  1\n  -              \"\\033[2J\"\n");
+}
+
 TEST_F(Djrun, DescribesASignedModuleWithoutAScript) {
     const std::string path = put(R"({"version":1,"name":"x"})", "~Module signature appended~\n");
     EXPECT_EQ(
@@ -165,8 +177,7 @@ TEST_F(Djrun, MergesTextsThatContainAnything) {
     put_frame(bytes, GlobalsFrame{});
     put_frame(bytes, EndFrame{});
     ASSERT_TRUE(write_file(folder + "/web.snapshots", bytes));
-    EXPECT_EQ(told({"--merge", folder + "/web.snapshots"}),
-              (Told{0, std::string("web: a\0b\n", 9) + "web: last\n"}));
+    EXPECT_EQ(told({"--merge", folder + "/web.snapshots"}), (Told{0, "web: a?b\nweb: last\n"}));
 }
 
 TEST_F(Djrun, OutputThatCannotBeWrittenIsAFailure) {

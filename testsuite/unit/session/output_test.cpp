@@ -342,6 +342,19 @@ TEST(Output, WarningsCanBeTurnedOff) {
               "");
 }
 
+// What programs are named, and what they contain, may be in messages.
+TEST(Output, MessagesDoNotControlTheTerminal) {
+    EXPECT_EQ(print({Record(DJS_RECORD_WARNING)
+                         .text("a\x1b[2J\xc2\x9b"
+                               "b")})
+                  .err,
+              "WARNING: a?[2J?b\n");
+    Capture out, err;
+    Writer writer(out.fd(), "out"), messages(err.fd(), "err");
+    make_text_output({writer, messages})->error("c\x07", "d\x1b");
+    EXPECT_EQ(err.text(), "ERROR: c? near d?\n");
+}
+
 TEST(Output, CountsNameTheirReason) {
     djs_counts counts{};
     EXPECT_TRUE(describe_counts(counts).empty());

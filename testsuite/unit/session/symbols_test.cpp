@@ -4,6 +4,7 @@
 
 #include "fake_module.h"
 #include "include/record.h"
+#include "include/words.h"
 #include "session/control_file.h"
 #include "session/dump_file.h"
 #include "session/session.h"
@@ -149,6 +150,26 @@ TEST_F(SymbolTexts, BelieveNothing) {
     }
     EXPECT_EQ(Symbols(area.data(), 8).line(read), " 0x0 : 0x0\n");
     EXPECT_EQ(Symbols().line(read), " 0x0 : 0x0\n");
+}
+
+// Whoever owns a program chooses its path and its names: they neither end a line nor control the
+// terminal on which it is shown.
+TEST_F(SymbolTexts, OfProgramsAreOneLineEach) {
+    const uint64_t slot =
+        add(djs_word(0x401000, 1, false), std::string("0x401000 [/tmp/a\n 0x1 : b\x1b[2J\xc2\x9b"
+                                                      "c+0x401000]\0ab",
+                                                      48));
+    const std::string shown = R"(0x401000 [/tmp/a\012 0x1 : b\033[2J\302\233c+0x401000])";
+    EXPECT_EQ(text('D', slots({slot})), shown);
+    EXPECT_EQ(symbols().line(slot), " 0x401000 : " + shown + "\n");
+    EXPECT_EQ(text('B', slots({slot})), shown + "\n");
+    // A path that consists of such characters has the end of its line, too.
+    const uint64_t other =
+        add(djs_word(0x402000, 1, false),
+            "0x402000 [/" + std::string(500, '\x1b') + "+0x402000]" + std::string("\0ab", 3));
+    const std::string line = symbols().line(other);
+    EXPECT_TRUE(line.starts_with(R"( 0x402000 : 0x402000 [/\033\033)")) << line;
+    EXPECT_TRUE(line.ends_with("\n")) << line;
 }
 
 TEST_F(SymbolTexts, AreAskedForOnce) {
