@@ -17,6 +17,9 @@ using namespace snapshot_format;
 
 constexpr uint64_t longest_frame = uint64_t{1} << 30;
 constexpr uint32_t most_buckets = 1U << 20;
+// Messages without content are two bytes, and many more in memory. A small element of an array
+// takes ten times its bytes.
+constexpr size_t free_memory = size_t{64} << 20, memory_of_byte = 16;
 
 template <class Range> djs_counts counts_of(const Range& range) {
     std::array<uint64_t, count_of_counts> numbers{};
@@ -33,8 +36,8 @@ template <class Range> djs_counts counts_of(const Range& range) {
 // other damage. SnapshotReader::next() catches it.
 class Message : public protozero::pbf_reader {
   public:
-    using pbf_reader::pbf_reader;
-    explicit Message(const pbf_reader& reader) : pbf_reader(reader) {}
+    // `room`: what is left for what the frame becomes in memory.
+    Message(const pbf_reader& reader, size_t& room) : pbf_reader(reader), room_(&room) {}
 
     uint32_t get_uint32() { return of(Type::varint).pbf_reader::get_uint32(); }
     uint64_t get_uint64() { return of(Type::varint).pbf_reader::get_uint64(); }
@@ -43,9 +46,17 @@ class Message : public protozero::pbf_reader {
     uint64_t get_fixed64() { return of(Type::fixed64).pbf_reader::get_fixed64(); }
     std::string get_string() { return of(Type::length_delimited).pbf_reader::get_string(); }
     std::string get_bytes() { return of(Type::length_delimited).pbf_reader::get_bytes(); }
-    Message get_message() { return Message(of(Type::length_delimited).pbf_reader::get_message()); }
+    Message get_message() { return {of(Type::length_delimited).pbf_reader::get_message(), *room_}; }
     auto get_packed_sint64() { return of(Type::length_delimited).pbf_reader::get_packed_sint64(); }
     auto get_packed_uint64() { return of(Type::length_delimited).pbf_reader::get_packed_uint64(); }
+
+    // Appends an item, if the frame may have that many.
+    template <class Item> Item& append_to(std::vector<Item>& all) {
+        if (*room_ < sizeof(Item))
+            throw protozero::invalid_length_exception();
+        *room_ -= sizeof(Item);
+        return all.emplace_back();
+    }
 
   private:
     using Type = protozero::pbf_wire_type;
@@ -54,6 +65,7 @@ class Message : public protozero::pbf_reader {
             throw protozero::unknown_pbf_wire_type_exception();
         return *this;
     }
+    size_t* room_;
 };
 
 DescriptionFrame take_description(Message from, uint32_t& version) {
@@ -77,7 +89,7 @@ DescriptionFrame take_description(Message from, uint32_t& version) {
             break;
         case field::of_description::globals: {
             Message each = from.get_message();
-            ModuleMeta::Global& global = frame.globals.emplace_back();
+            ModuleMeta::Global& global = from.append_to(frame.globals);
             while (each.next()) {
                 switch (each.tag()) {
                 case field::of_global::name:
@@ -157,7 +169,7 @@ GlobalElement take_element(Message from) {
             break;
         case field::of_element::buckets:
             for (const int64_t count : from.get_packed_sint64())
-                element.buckets.push_back(count);
+                from.append_to(element.buckets) = count;
             break;
         default:
             from.skip();
@@ -177,7 +189,7 @@ GlobalValues take_values(Message from) {
             values.shape = take_shape(from.get_message());
             break;
         case field::of_values::elements:
-            values.elements.push_back(take_element(from.get_message()));
+            from.append_to(values.elements) = take_element(from.get_message());
             break;
         default:
             from.skip();
@@ -209,7 +221,7 @@ GlobalsFrame take_globals(Message from) {
             frame.counts = counts_of(from.get_packed_uint64());
             break;
         case field::of_globals::values:
-            frame.globals.push_back(take_values(from.get_message()));
+            from.append_to(frame.globals) = take_values(from.get_message());
             break;
         default:
             from.skip();
@@ -315,7 +327,8 @@ Result<std::optional<SnapshotFrame>> SnapshotReader::next() {
     uint32_t version = format_version;
     std::optional<SnapshotFrame> frame;
     try {
-        frame = take_frame(Message(body.data(), body.size()), version);
+        size_t room = free_memory + memory_of_byte * body.size();
+        frame = take_frame(Message({body.data(), body.size()}, room), version);
     } catch (const protozero::exception&) {
         return damaged();
     }

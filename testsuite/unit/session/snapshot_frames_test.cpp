@@ -300,6 +300,60 @@ TEST(SnapshotFrames, DamageIsAnError) {
     EXPECT_FALSE(read_frames("/nonexistent"));
 }
 
+// Messages without content are two bytes in a stream, and many more in memory.
+TEST(SnapshotFrames, WhatTakesMuchMoreMemoryThanItsBytesIsDamage) {
+    const auto message = [](char tag, const std::string& content) {
+        std::string bytes(1, tag);
+        for (size_t left = content.size(); bytes.size() < 2 || left; left >>= 7)
+            bytes += static_cast<char>((left & 0x7f) | (left >> 7 ? 0x80 : 0));
+        return bytes + content;
+    };
+    const auto repeated = [](const std::string& text, size_t count) {
+        std::string all;
+        for (size_t i = 0; i < count; i++)
+            all += text;
+        return all;
+    };
+    const auto is_damaged = [](const std::string& frame) {
+        SnapshotReader reader;
+        reader.add(frame);
+        return !reader.next();
+    };
+    constexpr size_t many = 3'000'000, some = 100'000;
+    const auto framed = [&](char tag, const std::string& content) {
+        return message(tag, content).substr(1);
+    };
+    for (const bool too_many : {false, true}) {
+        const size_t count = too_many ? many : some;
+        // Elements of a global, globals of a snapshot, globals of a description.
+        EXPECT_EQ(
+            is_damaged(framed(0, message('\x12', message('\x2a', repeated({'\x1a', 0}, count))))),
+            too_many);
+        EXPECT_EQ(is_damaged(framed(0, message('\x12', repeated({'\x2a', 0}, count)))), too_many);
+        EXPECT_EQ(is_damaged(framed(0, message('\x0a', repeated({'\x32', 0}, count)))), too_many);
+    }
+}
+
+// A large array has its place.
+TEST(SnapshotFrames, AMillionSmallElementsAreRead) {
+    GlobalsFrame frame;
+    frame.globals = {{0, {}, {}}};
+    frame.globals[0].elements.resize(1'000'000);
+    for (GlobalElement& element : frame.globals[0].elements) {
+        ElementKeys keys;
+        keys.add(int64_t{1});
+        element.keys = keys.bytes();
+        element.has = 1;
+    }
+    std::string bytes;
+    put_frame(bytes, frame);
+    SnapshotReader reader;
+    reader.add(bytes);
+    const auto read = reader.next();
+    ASSERT_TRUE(read && *read);
+    EXPECT_EQ(std::get<GlobalsFrame>(**read).globals.at(0).elements.size(), 1'000'000U);
+}
+
 // The length of a frame is a number of at most ten bytes, each but the last with its highest bit.
 TEST(SnapshotFrames, ALengthThatDoesNotEndIsDamage) {
     const auto is_damaged = [](const std::string& bytes) {
