@@ -137,6 +137,13 @@ std::optional<ElfSymbols> ElfSymbols::read(const Read& read, uint64_t bytes,
     return out;
 }
 
+size_t ElfSymbols::memory() const {
+    size_t bytes = entries_.capacity() * sizeof(Entry) + reaches_.capacity() * sizeof(uint64_t);
+    for (const std::string& strings : strings_)
+        bytes += strings.capacity();
+    return bytes;
+}
+
 std::optional<ElfSymbols::Symbol> ElfSymbols::at(uint64_t address) const {
     const auto behind =
         std::upper_bound(entries_.begin(), entries_.end(), address,

@@ -2,6 +2,7 @@
 // The functions of an ELF file, by address. The file may contain anything, and may change while it
 // is read.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -30,6 +31,8 @@ class ElfSymbols {
     bool has_table() const { return has_table_; }             // all symbols, not only exported ones
     // Finds the function at an address for which the file was linked.
     std::optional<Symbol> at(uint64_t address) const;
+    // About how much memory this takes.
+    size_t memory() const;
 
   private:
     struct Entry {

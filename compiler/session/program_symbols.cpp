@@ -121,10 +121,14 @@ std::optional<Known> parse(std::string_view text) {
 
 const std::optional<ElfSymbols>& ProgramSymbols::file(const std::string& path,
                                                       const std::string& build_id) {
-    const auto [found, is_new] = files_.try_emplace({path, build_id});
-    std::optional<ElfSymbols>& symbols = found->second;
-    if (!is_new)
-        return symbols;
+    const std::pair key(path, build_id);
+    if (const auto known = files_.find(key); known != files_.end())
+        return known->second;
+    if (bytes_of_symbols_ >= most_bytes_) {
+        files_.clear();
+        bytes_of_symbols_ = 0;
+    }
+    std::optional<ElfSymbols>& symbols = files_[key];
     symbols = path == kernel_library ? read_kernel_library() : read_file_symbols(path, build_id);
     if (symbols && symbols->build_id() != build_id)
         symbols.reset();
@@ -133,6 +137,7 @@ const std::optional<ElfSymbols>& ProgramSymbols::file(const std::string& path,
         if (separate && separate->has_table())
             symbols = std::move(separate);
     }
+    bytes_of_symbols_ += symbols ? symbols->memory() : 0;
     return symbols;
 }
 
@@ -141,7 +146,7 @@ const std::optional<ElfLines>& ProgramSymbols::lines_of(const std::string& path,
     const std::pair key(path, build_id);
     if (const auto known = lines_.find(key); known != lines_.end())
         return known->second;
-    if (bytes_of_lines_ >= most_bytes_of_lines_) {
+    if (bytes_of_lines_ >= most_bytes_) {
         lines_.clear();
         bytes_of_lines_ = 0;
     }

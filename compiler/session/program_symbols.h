@@ -15,10 +15,9 @@ namespace djstap {
 
 class ProgramSymbols {
   public:
-    // Lines are kept until those of another file are read and they take as much memory: of a
-    // damaged file, a few bytes may be much of it, and anybody may run many of these.
-    explicit ProgramSymbols(size_t most_bytes_of_lines = size_t{256} << 20)
-        : most_bytes_of_lines_(most_bytes_of_lines) {}
+    // Symbols, and lines, are kept until those of another file are read and they take as much
+    // memory: of a damaged file, a few bytes may be much of it, and anybody may run many of these.
+    explicit ProgramSymbols(size_t most_bytes = size_t{256} << 20) : most_bytes_(most_bytes) {}
     // `known`: "0xADDRESS [PATH+0xLINKED]", a NUL and the build-id in hexadecimal. `returns`: the
     // address is one to which a call returns. Returns "name+0x1/0x20 [PATH]", with the name as the
     // source code has it; empty if there is no symbol. With `lines` the file and the line of the
@@ -30,14 +29,13 @@ class ProgramSymbols {
     size_t bytes_of_lines() const { return bytes_of_lines_; }
 
   private:
-    // Each kept while this exists: a session's addresses are in few files.
+    // What these return is valid until the next call.
     const std::optional<ElfSymbols>& file(const std::string& path, const std::string& build_id);
-
     const std::optional<ElfLines>& lines_of(const std::string& path, const std::string& build_id);
 
     std::map<std::pair<std::string, std::string>, std::optional<ElfSymbols>> files_;
     std::map<std::pair<std::string, std::string>, std::optional<ElfLines>> lines_;
-    size_t bytes_of_lines_ = 0, most_bytes_of_lines_;
+    size_t bytes_of_symbols_ = 0, bytes_of_lines_ = 0, most_bytes_;
 };
 
 } // namespace djstap

@@ -205,20 +205,25 @@ TEST(ProgramSymbols, OfTheKernelsLibrary) {
 
 } // namespace
 
+namespace {
+
+// Compiles a program whose build-id is its name, and returns what a module knows of its begin.
+std::string known_of_program(const std::string& folder, const std::string& name) {
+    const std::string source = folder + "/" + name + ".c";
+    std::ofstream(source) << "void _start(void) {}\n";
+    const std::string command = "gcc -g -nostdlib -static -Wl,-Ttext=0x401000 -Wl,--build-id=0x" +
+                                name + " -o " + folder + "/" + name + " " + source;
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    return "0x401000 [" + folder + "/" + name + "+0x401000]" + std::string(1, '\0') + name;
+}
+
+} // namespace
+
 TEST(ProgramSymbols, LinesOfManyFilesAreNotKeptTogether) {
     auto made = TemporaryFolder::create(temporary_directory());
     ASSERT_TRUE(made);
-    const auto known = [&](const std::string& name) {
-        const std::string source = made->path() + "/" + name + ".c";
-        std::ofstream(source) << "void _start(void) {}\n";
-        const std::string command =
-            "gcc -g -nostdlib -static -Wl,-Ttext=0x401000 -Wl,--build-id=0x" + name + " -o " +
-            made->path() + "/" + name + " " + source;
-        EXPECT_EQ(std::system(command.c_str()), 0);
-        return "0x401000 [" + made->path() + "/" + name + "+0x401000]" + std::string(1, '\0') +
-               name;
-    };
-    const std::string first = known("aaaaaaaa"), second = known("bbbbbbbb");
+    const std::string first = known_of_program(made->path(), "aaaaaaaa"),
+                      second = known_of_program(made->path(), "bbbbbbbb");
     ProgramSymbols all, few(1);
     for (const std::string& each : {first, second, first}) {
         EXPECT_TRUE(all.place(each, false));
@@ -228,4 +233,20 @@ TEST(ProgramSymbols, LinesOfManyFilesAreNotKeptTogether) {
     }
     EXPECT_GT(few.bytes_of_lines(), 0U);
     EXPECT_EQ(all.bytes_of_lines(), 2 * few.bytes_of_lines());
+}
+
+// What is not kept is read again, if the file is still there.
+TEST(ProgramSymbols, SymbolsOfManyFilesAreNotKeptTogether) {
+    auto made = TemporaryFolder::create(temporary_directory());
+    ASSERT_TRUE(made);
+    const std::string first = known_of_program(made->path(), "aaaaaaaa"),
+                      second = known_of_program(made->path(), "bbbbbbbb");
+    ProgramSymbols all, few(1);
+    for (const std::string& each : {first, second, first})
+        for (ProgramSymbols* symbols : {&all, &few})
+            EXPECT_TRUE(symbols->symbol(each, false).starts_with("_start+0x0/0x")) << each;
+    EXPECT_TRUE(few.symbol(second, false).starts_with("_start+0x0/0x"));
+    std::filesystem::remove(made->path() + "/aaaaaaaa");
+    EXPECT_TRUE(all.symbol(first, false).starts_with("_start+0x0/0x"));
+    EXPECT_EQ(few.symbol(first, false), "");
 }
