@@ -105,10 +105,10 @@ void Connection::go(Clock::time_point now) {
 }
 
 void Connection::stop(Clock::time_point now) {
-    if (stopping_ || stage_ == Stage::Ended)
+    if (is_ending() || stage_ == Stage::Ended)
         return;
-    stopping_ = true;
     heard_ = now;
+    ending_since_ = now;
     // What was not sent is not needed any more. The end of the input stops djrun.
     input_.reset();
     unsent_.clear();
@@ -351,6 +351,7 @@ void Connection::take_end(std::string_view line) {
         return give_up("it sent something that is not a snapshot");
     status_ = status;
     stage_ = Stage::Leaving;
+    ending_since_ = heard_;
     received_.clear();
     // The host removes its files when its input ends.
     input_.reset();

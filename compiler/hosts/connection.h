@@ -64,10 +64,15 @@ class Connection {
     const ClockOffset& clock() const { return clock_; }
     // Why it has ended; nothing: as it should, or not yet.
     const std::optional<std::string>& failure() const { return failure_; }
-    // When it last made progress.
-    Clock::time_point heard() const { return heard_; }
+    // When it last made progress. When it is to end, only its end is.
+    Clock::time_point heard() const { return ending_since_.value_or(heard_); }
+    bool is_ending() const { return ending_since_.has_value(); }
     // It is not its fault that it makes none.
-    void excuse(Clock::time_point now) { heard_ = now; }
+    void excuse(Clock::time_point now) {
+        heard_ = now;
+        if (ending_since_)
+            ending_since_ = now;
+    }
 
     // Calls the host.
     void call(const RemoteShell& shell, Clock::time_point now);
@@ -122,12 +127,13 @@ class Connection {
     ClockOffset clock_;
     int clock_rounds_ = 0;
     int64_t asked_ns_ = 0;
-    bool stopping_ = false, use_pushed_ = false;
+    bool use_pushed_ = false;
     bool awaits_answer_ = false; // a file was sent
     bool has_hung_up_ = false;   // the other end has
     std::optional<std::string> failure_;
     int64_t status_ = 0; // of djrun
     Clock::time_point heard_{};
+    std::optional<Clock::time_point> ending_since_;
     Process process_;
     FileDescriptor input_, output_, errors_;
     std::deque<Piece> unsent_;

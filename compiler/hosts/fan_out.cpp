@@ -12,8 +12,10 @@ namespace {
 // A signal that arrives just before a wait is noticed after this time.
 constexpr std::chrono::milliseconds longest_wait{100};
 
-const char* late(Stage stage) {
-    switch (stage) {
+const char* late(const Connection& host) {
+    if (host.is_ending())
+        return "it does not end";
+    switch (host.stage()) {
     case Stage::Waiting:
     case Stage::Connecting:
     case Stage::Connected:
@@ -76,7 +78,7 @@ void FanOut::check_progress(Connection& host, Clock::time_point now) const {
     if (now - host.heard() < options_.patience)
         return;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.patience);
-    host.give_up(std::string(late(stage)) + " for " + std::to_string(seconds.count()) + " seconds");
+    host.give_up(std::string(late(host)) + " for " + std::to_string(seconds.count()) + " seconds");
 }
 
 void FanOut::serve(std::chrono::milliseconds longest) {

@@ -234,6 +234,25 @@ TEST_F(FanOutTest, AHostThatPrintsBeforeItIsLoadedHoldsNobodyUp) {
     finish();
 }
 
+// What a host still has to say when it was told to stop, and after its end, comes in time.
+TEST_F(FanOutTest, AHostThatGoesOnAfterItsEndHoldsNobodyUp) {
+    hosts_.write("printed", FakeHosts::bytes_of({PrintedFrame{1, "x"}}));
+    for (const std::string end : {"", "printf '\\000exit 0\\n'; "}) {
+        record("web1");
+        record("web2");
+        hosts_.write("web2.djrun", "cat \"$play.loaded\"; read -r line; " + end + "while cat '" +
+                                       hosts_.file("printed") + "'; do sleep 0.05; done\n");
+        open("web[1-2]", seconds(2));
+        load();
+        EXPECT_EQ(fan_out_->host(1).stage(), Stage::Loaded);
+        go();
+        finish();
+        EXPECT_EQ(failure(0), "");
+        EXPECT_EQ(failure(1), "it does not end for 2 seconds");
+        fan_out_.reset();
+    }
+}
+
 TEST_F(FanOutTest, TellsWhatDjrunSaysWhenItFails) {
     record("web1");
     hosts_.write("web1.djrun", "echo 'djrun: this kernel does not fit' >&2; exit 1\n");
