@@ -12,8 +12,8 @@ void PrintedOrder::take(size_t host, int64_t time_ns, std::string text, Clock::t
     Host& from = hosts_[host];
     // The order of a host's own records is the one in which they come.
     time_ns = std::max(time_ns, from.reached_ns);
-    from.bytes += text.size();
     from.records.push_back({time_ns, std::move(text)});
+    from.bytes += from.records.back().bytes();
     reach(host, time_ns, now);
 }
 
@@ -61,7 +61,7 @@ void PrintedOrder::pass_until(int64_t time_ns, const Print& print) {
         Host& from = hosts_[host];
         const Record record = std::move(from.records.front());
         from.records.pop_front();
-        from.bytes -= record.text.size();
+        from.bytes -= record.bytes();
         print(host, record.time_ns, record.text);
         add(host);
     }

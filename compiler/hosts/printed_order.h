@@ -30,7 +30,7 @@ class PrintedOrder {
     void end(size_t host) { hosts_[host].is_live = false; }
     // Returns whether each host that takes part has printed or shown something.
     bool has_heard_all() const;
-    // Returns the bytes of a host that are waiting.
+    // Returns the bytes in memory of what waits of a host.
     size_t waiting(size_t host) const { return hosts_[host].bytes; }
 
     using Print = std::function<void(size_t host, int64_t time_ns, const std::string& text)>;
@@ -43,6 +43,7 @@ class PrintedOrder {
     struct Record {
         int64_t time_ns;
         std::string text;
+        size_t bytes() const { return sizeof(Record) + text.size(); }
     };
     struct Host {
         bool is_live = false;
