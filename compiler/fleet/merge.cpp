@@ -40,9 +40,21 @@ void add_statistic(GlobalElement& into, const GlobalElement& from) {
         into.buckets[i] = plus(into.buckets[i], from.buckets[i]);
 }
 
+// A host may say anything: what it has not described is left out, and so is a global's second
+// value. The others are in the order of their indexes.
+void clean(GlobalsFrame& frame, const std::optional<DescriptionFrame>& description) {
+    const size_t count = description ? description->globals.size() : 0;
+    auto& globals = frame.globals;
+    std::erase_if(globals, [&](const GlobalValues& each) { return each.index >= count; });
+    std::ranges::stable_sort(globals, {}, &GlobalValues::index);
+    const auto rest = std::ranges::unique(globals, {}, &GlobalValues::index);
+    globals.erase(rest.begin(), rest.end());
+}
+
+// `frame`: a clean one.
 const GlobalValues* values_of(const GlobalsFrame& frame, uint32_t index) {
-    const auto found = std::ranges::find(frame.globals, index, &GlobalValues::index);
-    return found == frame.globals.end() ? nullptr : &*found;
+    const auto found = std::ranges::lower_bound(frame.globals, index, {}, &GlobalValues::index);
+    return found == frame.globals.end() || found->index != index ? nullptr : &*found;
 }
 
 uint64_t lost_records(const djs_counts& counts) {
@@ -74,7 +86,10 @@ void Merge::take(const std::string& name, SnapshotFrame frame) {
         from.was_final = false;
         from.last.reset();
         from.description = std::move(*description);
+        for (Host& each : hosts_)
+            each.fits.reset();
     } else if (auto* globals = std::get_if<GlobalsFrame>(&frame)) {
+        clean(*globals, from.description);
         // The next snapshot has the elements that one lacks.
         from.last = std::move(*globals);
     } else if (auto* printed = std::get_if<PrintedFrame>(&frame)) {
@@ -111,40 +126,49 @@ bool Merge::fits(const std::string& name) const {
 }
 
 bool Merge::fits(const Host& each) const {
-    const Host* const first = reference();
-    return first && each.description &&
-           std::ranges::equal(each.description->globals, first->description->globals, same_global);
+    if (!each.fits) {
+        const Host* const first = reference();
+        each.fits =
+            first && each.description &&
+            std::ranges::equal(each.description->globals, first->description->globals, same_global);
+    }
+    return *each.fits;
 }
 
-// The histograms of a global have the same buckets on all machines; returns those.
-std::optional<HistogramShape> Merge::shape_of(uint32_t index) const {
-    for (const Host& each : hosts_)
-        if (fits(each) && each.last)
-            if (const GlobalValues* const values = values_of(*each.last, index);
-                values && values->shape)
-                return values->shape;
-    return std::nullopt;
+// The histograms of a global have the same buckets on all machines; returns those, by index.
+Merge::Shapes Merge::shapes() const {
+    Shapes shapes;
+    for (const Host& each : hosts_) {
+        if (!fits(each) || !each.last)
+            continue;
+        shapes.resize(each.description->globals.size());
+        for (const GlobalValues& values : each.last->globals)
+            if (!shapes[values.index])
+                shapes[values.index] = values.shape;
+    }
+    return shapes;
 }
 
-bool Merge::has_same_histograms(const Host& each) const {
+bool Merge::has_same_histograms(const Host& each, const Shapes& shapes) {
     return !each.last || std::ranges::all_of(each.last->globals, [&](const GlobalValues& values) {
-        return !values.shape || values.shape == shape_of(values.index);
+        return !values.shape ||
+               (values.index < shapes.size() && values.shape == shapes[values.index]);
     });
 }
 
-MergedGlobal Merge::merged(uint32_t index, const ModuleMeta::Global& description) const {
+MergedGlobal Merge::merged(uint32_t index, const ModuleMeta::Global& description,
+                           const std::vector<const Host*>& hosts) {
     MergedGlobal global;
     global.description = description;
     const bool is_statistic = description.value == "statistic";
     std::map<std::string, GlobalElement> sums;
-    for (const Host& from : hosts_) {
-        const GlobalValues* const values =
-            fits(from) && from.last ? values_of(*from.last, index) : nullptr;
-        if (!values || !has_same_histograms(from))
+    for (const Host* const from : hosts) {
+        const GlobalValues* const values = values_of(*from->last, index);
+        if (!values)
             continue;
         if (!is_statistic && !description.adds_up) {
             HostValues& of = global.by_host.emplace_back();
-            of.host = from.name;
+            of.host = from->name;
             of.elements = values->elements;
             std::ranges::sort(of.elements, {}, &GlobalElement::keys);
             continue;
@@ -174,13 +198,21 @@ MergedGlobal Merge::merged(uint32_t index, const ModuleMeta::Global& description
 std::vector<MergedGlobal> Merge::globals() const {
     std::vector<MergedGlobal> all;
     const Host* const first = reference();
-    for (uint32_t i = 0; first && i < first->description->globals.size(); i++)
-        all.push_back(merged(i, first->description->globals[i]));
+    if (!first)
+        return all;
+    const Shapes all_shapes = shapes();
+    std::vector<const Host*> merged_ones;
+    for (const Host& each : hosts_)
+        if (fits(each) && each.last && has_same_histograms(each, all_shapes))
+            merged_ones.push_back(&each);
+    for (uint32_t i = 0; i < first->description->globals.size(); i++)
+        all.push_back(merged(i, first->description->globals[i], merged_ones));
     return all;
 }
 
 std::vector<Missing> Merge::missing() const {
     std::vector<Missing> all;
+    const Shapes all_shapes = shapes();
     for (const Host& each : hosts_) {
         const auto lacks = [&](const std::string& what) { all.push_back({each.name, what}); };
         const std::string why = !each.error.empty()                  ? ": " + each.error
@@ -188,7 +220,7 @@ std::vector<Missing> Merge::missing() const {
                                                                      : "";
         if (each.description && !fits(each))
             lacks("all of its values are missing: its script has other globals");
-        else if (!has_same_histograms(each))
+        else if (!has_same_histograms(each, all_shapes))
             lacks("all of its values are missing: its script has other histograms");
         else if (!each.last)
             lacks("all of its values are missing" + why);

@@ -53,7 +53,8 @@ class Merge {
     struct Host {
         std::string name;
         std::optional<DescriptionFrame> description;
-        std::optional<GlobalsFrame> last;
+        std::optional<GlobalsFrame> last; // of globals that it has described
+        mutable std::optional<bool> fits; // as known since any host was described
         std::vector<PrintedFrame> printed;
         bool was_final = false;   // its last frame has come
         bool former_runs = false; // it has been described more than once
@@ -63,9 +64,12 @@ class Merge {
     Host& host(const std::string& name);
     const Host* reference() const;
     bool fits(const Host& host) const;
-    std::optional<HistogramShape> shape_of(uint32_t index) const;
-    bool has_same_histograms(const Host& host) const;
-    MergedGlobal merged(uint32_t index, const ModuleMeta::Global& description) const;
+    using Shapes = std::vector<std::optional<HistogramShape>>;
+    Shapes shapes() const;
+    static bool has_same_histograms(const Host& host, const Shapes& shapes);
+    // `hosts`: those whose globals are merged.
+    static MergedGlobal merged(uint32_t index, const ModuleMeta::Global& description,
+                               const std::vector<const Host*>& hosts);
 
     std::vector<Host> hosts_;
     std::unordered_map<std::string, size_t> index_; // by name

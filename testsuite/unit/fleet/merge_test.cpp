@@ -375,6 +375,55 @@ TEST(Merge, HistogramsOfOtherBucketsAreOfAnotherScript) {
               "b: all of its values are missing: its script has other histograms\n");
 }
 
+// A host may say anything: what it does not describe is nobody's, and a second value none.
+TEST(Merge, ValuesOfNothingAreLeftOut) {
+    const auto number = [](int64_t value) {
+        GlobalElement element;
+        element.numbers[0] = value;
+        element.has = 1;
+        return element;
+    };
+    Merge merge;
+    merge.take("a", Script::description());
+    GlobalsFrame frame;
+    frame.globals = {{7, HistogramShape{DJS_HISTOGRAM_LINEAR, 5, 0, 30, 10}, {number(1)}},
+                     {0, {}, {number(13)}},
+                     {0, {}, {number(20)}},
+                     {UINT32_MAX, {}, {number(2)}}};
+    merge.take("a", frame);
+    EXPECT_EQ(merge.globals()[0].elements[0].numbers[0], 13);
+    // Another host's histogram of nothing does not make its values others.
+    merge.take("b", Script::description());
+    frame.globals[0].shape->buckets = 6;
+    merge.take("b", frame);
+    EXPECT_EQ(merge.globals()[0].elements[0].numbers[0], 16);
+}
+
+// One step for each pair of globals would take hours.
+TEST(Merge, ManyGlobalsAreMerged) {
+    constexpr uint32_t many = 100'000;
+    DescriptionFrame description;
+    GlobalsFrame frame;
+    for (uint32_t i = 0; i < many; i++) {
+        description.globals.push_back({"s", "statistic", 0, true, "", false, 0});
+        frame.globals.push_back({many - 1 - i,
+                                 HistogramShape{DJS_HISTOGRAM_LINEAR, 3, 0, 10, 10},
+                                 {statistic(1, 5, {0, 1, 0})}});
+    }
+    Merge merge;
+    for (const char* name : {"a", "b"}) {
+        merge.take(name, description);
+        merge.take(name, frame);
+        merge.take(name, EndFrame{});
+        merge.end(name, "");
+    }
+    const auto globals = merge.globals();
+    ASSERT_EQ(globals.size(), many);
+    for (const MergedGlobal& global : globals)
+        ASSERT_EQ(global.elements.at(0).numbers[GlobalElement::Count], 2);
+    EXPECT_EQ(text_of(merge.missing()), "");
+}
+
 TEST(Merge, PrintsAreInTheOrderOfTime) {
     Merge merge;
     merge.take("a", PrintedFrame{30, "a30"});
