@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <climits>
 #include <cmath>
 #include <cstdio>
@@ -26,6 +27,12 @@ int report(const Failure& failure) {
     if (!failure.hint.empty())
         std::fprintf(stderr, "  hint: %s\n", failure.hint.c_str());
     return 1;
+}
+
+// For options that djrun does not accept.
+int refuse(const Failure& failure) {
+    report(failure);
+    return 2;
 }
 
 // Prints a text, which is all that djrun was asked for.
@@ -49,9 +56,29 @@ std::string quoted(const std::string& text) {
     return "\"" + out + "\"";
 }
 
-// A check that --help does not show.
-template <class Number> CLI::Validator in_range(Number low, Number high) {
-    return CLI::Range(low, high).description("");
+CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& text,
+                      const std::string& help) {
+    return app.add_option(name, text, help)->check([](const std::string& given) {
+        return std::string(given.empty() ? "its value is empty" : "");
+    });
+}
+
+// A decimal number.
+template <class Number>
+CLI::Option* add_number(CLI::App& app, const std::string& name, Number& number, Number low,
+                        Number high, const std::string& help) {
+    return app.add_option_function<std::string>(
+        name,
+        [=, &number](const std::string& text) {
+            const char* const end = text.data() + text.size();
+            const auto [rest, error] = std::from_chars(text.data(), end, number);
+            if (error == std::errc() && rest == end && number >= low && number <= high)
+                return; // not a number is in no range
+            std::ostringstream range;
+            range << low << " to " << high;
+            throw CLI::ValidationError(name, text + " is not a number from " + range.str());
+        },
+        help);
 }
 
 constexpr size_t left_column = 14; // of --describe
@@ -95,28 +122,26 @@ int describe(const std::string& path) {
 
 void declare_running(CLI::App& app, SessionOptions& options, double& seconds, bool& no_warnings) {
     const char* group = "Running";
-    app.add_option("-c", options.command,
-                   "run this command and stop when it exits; target() is its process")
+    add_text(app, "-c", options.command,
+             "run this command and stop when it exits; target() is its process")
         ->type_name("CMD")
         ->group(group);
-    app.add_option("-x", options.traced_pid, "set the process that target() returns")
+    add_number(app, "-x", options.traced_pid, 1, INT_MAX, "set the process that target() returns")
         ->type_name("PID")
-        ->check(in_range(1, INT_MAX))
         ->group(group);
-    app.add_option("-T", seconds, "stop after this many seconds")
+    add_number(app, "-T", seconds, 0.001, 1e9, "stop after this many seconds")
         ->type_name("SECONDS")
-        ->check(in_range(0.001, 1e9))
         ->group(group);
-    app.add_option("-o", options.outputs.file, "write the script's output to this file")
+    add_text(app, "-o", options.outputs.file, "write the script's output to this file")
         ->type_name("FILE")
         ->group(group);
     app.add_flag("-F", options.recorder,
                  "leave the module loaded as a flight recorder: new records overwrite the oldest, "
                  "djrun --attach reads them")
         ->group(group);
-    app.add_option("-s", options.buffer_mb, "set the size of each CPU's ring buffer in megabytes")
+    add_number<decltype(options.buffer_mb)>(app, "-s", options.buffer_mb, 1, 1024,
+                                            "set the size of each CPU's ring buffer in megabytes")
         ->type_name("MB")
-        ->check(in_range(1, 1024))
         ->group(group);
     app.add_flag("-v", options.verbose, "print how each probe is attached")->group(group);
     app.add_flag("-w", no_warnings, "suppress warnings")->group(group);
@@ -164,6 +189,10 @@ int main(int argc, char** argv) {
     SessionOptions options;
     bool show = false, facts = false, no_warnings = false, version = false;
     double seconds = 0;
+    // What --from-dump goes with.
+    std::string dump_options = "module -o --output -v -w --channels";
+    for (const OutputKind& kind : output_kinds())
+        dump_options.append(" --").append(kind.name);
     std::string attach, module, dump;
     std::vector<std::string> parameters, recordings;
 
@@ -171,7 +200,7 @@ int main(int argc, char** argv) {
                  "djrun");
     declare_running(app, options, seconds, no_warnings);
     const char* group = "Modules that are already loaded";
-    app.add_option("--attach", attach, "read from this module instead of loading one")
+    add_text(app, "--attach", attach, "read from this module instead of loading one")
         ->type_name("NAME")
         ->group(group);
     app.add_flag("--stop", options.stop,
@@ -184,8 +213,8 @@ int main(int argc, char** argv) {
                  "print what djstap --kernel-from has to know of this machine to compile modules "
                  "for it elsewhere, as JSON")
         ->group(group);
-    app.add_option("--from-dump", dump,
-                   "print the records of the module's buffers in a crash dump (an ELF core file)")
+    add_text(app, "--from-dump", dump,
+             "print the records of the module's buffers in a crash dump (an ELF core file)")
         ->type_name("VMCORE")
         ->group(group);
     app.add_option(
@@ -209,22 +238,26 @@ int main(int argc, char** argv) {
 
     if (version)
         return print("djrun " DJSTAP_VERSION "\n");
-    // Returns what else was given.
-    const auto besides = [&app](const char* alone) -> std::string {
+    // Returns what was given that `alone` does not go with: everything but `others`, which are
+    // separated by blanks.
+    const auto besides = [&app](const std::string& alone, const std::string& others) {
+        const std::string allowed = " " + alone + " " + others + " ";
         for (const CLI::Option* option : app.get_options())
-            if (option->count() > 0 && !option->check_name(alone))
-                return (option->get_positional() ? "a module" : option->get_name()) +
+            if (option->count() > 0 && allowed.find(" " + option->get_name() + " ") == allowed.npos)
+                return (option->get_name() == "module"       ? "a module"
+                        : option->get_name() == "parameters" ? "a module's parameter"
+                                                             : option->get_name()) +
                        " cannot be combined with " + alone;
-        return {};
+        return std::string();
     };
     if (facts) {
-        if (const std::string other = besides("--facts"); !other.empty())
-            return report({other, "--facts prints facts of this machine, and loads nothing"});
+        if (const std::string other = besides("--facts", ""); !other.empty())
+            return refuse({other, "--facts prints facts of this machine, and loads nothing"});
         return print(to_json(read_host_facts()));
     }
     if (!recordings.empty()) {
-        if (const std::string other = besides("--merge"); !other.empty())
-            return report(
+        if (const std::string other = besides("--merge", ""); !other.empty())
+            return refuse(
                 {other, "--merge takes only files of --output=snapshots, and prints text"});
         const auto merged = fleet::merge_recordings(recordings);
         if (!merged)
@@ -233,15 +266,18 @@ int main(int argc, char** argv) {
         std::fputs(merged->missing.c_str(), stderr);
         return merged->missing.empty() ? status : 1;
     }
-    if (module.empty() == attach.empty()) {
-        std::fprintf(stderr, "djrun: %s\n  hint: djrun --help lists the options\n",
-                     module.empty() ? "no module was given"
-                                    : "a module file and --attach exclude each other");
-        return 2;
+    if (module.empty() == attach.empty())
+        return refuse({module.empty() ? "no module was given"
+                                      : "a module file and --attach exclude each other",
+                       "djrun --help lists the options"});
+    if (show) {
+        if (const std::string other = besides("--describe", "module"); !other.empty())
+            return refuse({other, "--describe MODULE.ko prints what the file contains"});
+        return describe(module);
     }
-    if (show)
-        return attach.empty() ? describe(module)
-                              : report({"--describe requires a module file", ""});
+    if (!dump.empty())
+        if (const std::string other = besides("--from-dump", dump_options); !other.empty())
+            return refuse({other, "--from-dump VMCORE MODULE.ko prints what was recorded"});
     options.attach = !attach.empty();
     options.module = options.attach ? attach : module;
     options.warnings = !no_warnings;
@@ -251,15 +287,17 @@ int main(int argc, char** argv) {
 
     const bool bounded = !options.command.empty() || seconds > 0;
     if (options.recorder && (options.attach || bounded))
-        return report({"-F leaves the loaded module in the kernel and cannot be combined with "
+        return refuse({"-F leaves the loaded module in the kernel and cannot be combined with "
                        "--attach, -c or -T",
                        ""});
     if (options.stop && !options.attach)
-        return report({"--stop requires --attach", ""});
+        return refuse({"--stop requires --attach", ""});
+    if (!options.command.empty() && options.traced_pid)
+        return refuse({"-c and -x both set the traced process", "give one of them"});
 
     for (const OutputRequest& each : options.outputs.requests)
         if (options.recorder && (!each.kind->has.lists || !each.file.empty()))
-            return report({"--output=" + std::string(each.kind->name) +
+            return refuse({"--output=" + std::string(each.kind->name) +
                                ": -F leaves the module loaded and prints only its name",
                            "djrun --attach NAME --output=… reads what it has recorded"});
     if (auto outputs = check_outputs(options.outputs); !outputs)

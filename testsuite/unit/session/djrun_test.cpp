@@ -132,16 +132,46 @@ TEST_F(Djrun, WantsAModuleFileOrAName) {
     EXPECT_EQ(told({"--attach", "x", "y.ko"}),
               (Told{2, "djrun: a module file and --attach exclude each other" + hint}));
     EXPECT_EQ(told({"--attach", "x", "--describe"}),
-              (Told{1, "djrun: --describe requires a module file\n"}));
+              (Told{2, "djrun: --attach cannot be combined with --describe\n"
+                       "  hint: --describe MODULE.ko prints what the file contains\n"}));
 }
 
 TEST_F(Djrun, RefusesOptionsThatDoNotGoTogether) {
-    const Told recorder{1, "djrun: -F leaves the loaded module in the kernel and cannot be "
+    const Told recorder{2, "djrun: -F leaves the loaded module in the kernel and cannot be "
                            "combined with --attach, -c or -T\n"};
     EXPECT_EQ(told({"-F", "--attach", "x"}), recorder);
     EXPECT_EQ(told({"-F", "-c", "true", "x.ko"}), recorder);
     EXPECT_EQ(told({"-F", "-T", "1", "x.ko"}), recorder);
-    EXPECT_EQ(told({"--stop", "x.ko"}), (Told{1, "djrun: --stop requires --attach\n"}));
+    EXPECT_EQ(told({"--stop", "x.ko"}), (Told{2, "djrun: --stop requires --attach\n"}));
+    EXPECT_EQ(told({"-c", "true", "-x", "1", "x.ko"}),
+              (Told{2, "djrun: -c and -x both set the traced process\n"
+                       "  hint: give one of them\n"}));
+    // What would have no effect.
+    for (const std::vector<std::string>& other : {std::vector<std::string>{"-T", "1"},
+                                                  {"-c", "true"},
+                                                  {"-F"},
+                                                  {"--from-dump", "core"},
+                                                  {"--json"}}) {
+        std::vector<std::string> arguments{"--describe", "x.ko"};
+        arguments.insert(arguments.end(), other.begin(), other.end());
+        EXPECT_EQ(told(arguments),
+                  (Told{2, "djrun: " + other.front() +
+                               " cannot be combined with --describe\n"
+                               "  hint: --describe MODULE.ko prints what the file contains\n"}));
+    }
+    for (const std::vector<std::string>& other : {std::vector<std::string>{"-T", "1", "x.ko"},
+                                                  {"-x", "1", "x.ko"},
+                                                  {"-s", "2", "x.ko"},
+                                                  {"-F", "x.ko"},
+                                                  {"--attach", "x"}}) {
+        std::vector<std::string> arguments{"--from-dump", "core"};
+        arguments.insert(arguments.end(), other.begin(), other.end());
+        EXPECT_EQ(told(arguments),
+                  (Told{2, "djrun: " + other.front() +
+                               " cannot be combined with --from-dump\n"
+                               "  hint: --from-dump VMCORE MODULE.ko prints what was recorded\n"}));
+    }
+    EXPECT_EQ(told({"--describe", "x.ko", "n=1"}).status, 2);
 }
 
 TEST_F(Djrun, PrintsFactsAndNothingElse) {
@@ -150,10 +180,10 @@ TEST_F(Djrun, PrintsFactsAndNothingElse) {
     EXPECT_TRUE(facts.output.starts_with("{\n  \"djstap_facts\": 1,\n  \"host\": \""))
         << facts.output;
     EXPECT_EQ(told({"--facts", "x.ko"}),
-              (Told{1, "djrun: a module cannot be combined with --facts\n"
+              (Told{2, "djrun: a module cannot be combined with --facts\n"
                        "  hint: --facts prints facts of this machine, and loads nothing\n"}));
     EXPECT_EQ(told({"--json", "--facts"}),
-              (Told{1, "djrun: --json cannot be combined with --facts\n"
+              (Told{2, "djrun: --json cannot be combined with --facts\n"
                        "  hint: --facts prints facts of this machine, and loads nothing\n"}));
 }
 
@@ -162,11 +192,11 @@ TEST_F(Djrun, MergesFilesAndNothingElse) {
         "\n  hint: --merge takes only files of --output=snapshots, and prints text\n";
     for (const std::string option : {"--json", "-w", "--stop", "--describe"})
         EXPECT_EQ(told({option, "--merge", "a.snapshots"}),
-                  (Told{1, "djrun: " + option + " cannot be combined with --merge" + hint}));
+                  (Told{2, "djrun: " + option + " cannot be combined with --merge" + hint}));
     EXPECT_EQ(told({"-o", "x", "--merge", "a.snapshots"}),
-              (Told{1, "djrun: -o cannot be combined with --merge" + hint}));
+              (Told{2, "djrun: -o cannot be combined with --merge" + hint}));
     EXPECT_EQ(told({"x.ko", "--merge", "a.snapshots"}),
-              (Told{1, "djrun: a module cannot be combined with --merge" + hint}));
+              (Told{2, "djrun: a module cannot be combined with --merge" + hint}));
 }
 
 TEST_F(Djrun, MergesTextsThatContainAnything) {
@@ -202,13 +232,23 @@ TEST_F(Djrun, RefusesValuesOutOfRange) {
                                                   {"-T", "0"},
                                                   {"-s", "0"},
                                                   {"-s", "1025"},
+                                                  {"-T", "nan"},
+                                                  {"-T", "1s"},
+                                                  {"-T", "1000000001"},
+                                                  {"-s", "0x10"},
+                                                  {"-x", "2147483648"},
+                                                  {"-o", ""},
+                                                  {"-c", ""},
+                                                  {"--from-dump", ""},
                                                   {"--nonsense"}}) {
         std::vector<std::string> arguments = wrong;
         arguments.emplace_back("/nowhere/x.ko");
         EXPECT_EQ(told(arguments).status, 2) << wrong.front();
     }
     for (const std::vector<std::string>& right : {std::vector<std::string>{"-T", "0.001"},
+                                                  {"-T", "1e9"},
                                                   {"-s", "1"},
+                                                  {"-s", "010"},
                                                   {"-s", "1024"},
                                                   {"-v"},
                                                   {"-w"},
@@ -218,6 +258,13 @@ TEST_F(Djrun, RefusesValuesOutOfRange) {
         EXPECT_EQ(told(arguments), (Told{1, "djrun: /nowhere/x.ko: No such file or directory\n"}))
             << right.front();
     }
+}
+
+// Zeros in front do not change a number.
+TEST_F(Djrun, NumbersAreDecimal) {
+    EXPECT_EQ(
+        told({"-x", "067108863", "/nowhere/x.ko"}),
+        (Told{1, "djrun: there is no process 67108863\n  hint: see ps, or start it with -c\n"}));
 }
 
 TEST_F(Djrun, MakesTheOutputsFileFirst) {
