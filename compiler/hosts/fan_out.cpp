@@ -69,11 +69,11 @@ void FanOut::wait_for(Stage stage) {
         serve(longest_wait);
 }
 
-// Only those that wait for the others may be silent.
+// Only those that wait for the others may be silent, and not when they are to end.
 void FanOut::check_progress(Connection& host, Clock::time_point now) const {
     const Stage stage = host.stage();
-    if (stage == Stage::Waiting || stage == Stage::Known || stage == Stage::Ready ||
-        stage == Stage::Loaded || stage == Stage::Ended)
+    const bool waits = stage == Stage::Known || stage == Stage::Ready || stage == Stage::Loaded;
+    if (stage == Stage::Waiting || stage == Stage::Ended || (waits && !host.is_ending()))
         return;
     if (now - host.heard() < options_.patience)
         return;

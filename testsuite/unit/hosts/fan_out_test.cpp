@@ -253,6 +253,18 @@ TEST_F(FanOutTest, AHostThatGoesOnAfterItsEndHoldsNobodyUp) {
     }
 }
 
+TEST_F(FanOutTest, AHostThatDoesNotEndBeforeItIsStartedHoldsNobodyUp) {
+    record("web1");
+    record("web2");
+    hosts_.write("web2.djrun", "cat \"$play.loaded\"; sleep 20; exit 0\n");
+    open("web[1-2]", seconds(2));
+    load();
+    EXPECT_EQ(fan_out_->host(1).stage(), Stage::Loaded);
+    finish();
+    EXPECT_EQ(failure(0), "");
+    EXPECT_EQ(failure(1), "it does not end for 2 seconds");
+}
+
 TEST_F(FanOutTest, TellsWhatDjrunSaysWhenItFails) {
     record("web1");
     hosts_.write("web1.djrun", "echo 'djrun: this kernel does not fit' >&2; exit 1\n");
