@@ -17,6 +17,19 @@
 #define SYMBOL_AT ((1 + DJS_TRACE_MAX) * sizeof(u64))
 DJS_STATIC_ASSERT(SYMBOL_AT + DJS_SYMBOL_MAX <= DJS_WORK_BYTES, "the work area is too small");
 
+/* Whoever owns a program chooses its path: it neither ends a line nor controls a terminal. */
+static DJS_HANDLER_CODE void drop_controls(char *text)
+{
+	for (; *text; text++) {
+		u8 here = (u8)text[0], next = (u8)text[1];
+
+		if (here == 0xc2 && next >= 0x80 && next < 0xa0) /* U+0080 and more */
+			text[0] = text[1] = '?';
+		else if (here < ' ' || here == 0x7f)
+			text[0] = '?';
+	}
+}
+
 /*
  * Returns "name+0x1/0x20 [module]", or [kernel] when no module contains the address, in the work
  * area behind the trace.
@@ -27,6 +40,8 @@ static DJS_HANDLER_CODE char *symbol_of(struct djs_ctx *ctx, unsigned long addre
 
 	if (!djs_symbol_copy(symbol, address))
 		djs_symbol_of(symbol, address);
+	if (djs_is_user_word(address))
+		drop_controls(symbol);
 	return symbol;
 }
 
