@@ -2,12 +2,14 @@
 // Files, pipes and their errors, piece by piece.
 #include "system/file.h"
 #include "system/process.h"
+#include "system/regular_file.h"
 #include "system/streams.h"
 #include "system/temporary.h"
 
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -186,6 +188,35 @@ TEST_F(Pieces, ErrorsNameWhatCannotBeDone) {
     // Nothing is left of what could not be written.
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
     EXPECT_EQ(MappedFile::open(below).failure().message, below + ": cannot open: Not a directory");
+}
+
+// A terminal's other side is told that it was opened, once it is closed.
+TEST_F(Pieces, NothingButRegularFilesIsOpened) {
+    const FileDescriptor terminal(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    ASSERT_TRUE(terminal && grantpt(terminal.get()) == 0 && unlockpt(terminal.get()) == 0);
+    char name[64];
+    ASSERT_EQ(ptsname_r(terminal.get(), name, sizeof name), 0);
+    const std::string path = folder_.file("link");
+    std::filesystem::create_symlink(name, path);
+    const auto was_opened = [&] {
+        pollfd state{terminal.get(), POLLIN, 0};
+        return poll(&state, 1, 0) >= 0 && (state.revents & POLLHUP) != 0;
+    };
+    EXPECT_EQ(open_regular(path).failure().message, path + ": is not a file");
+    EXPECT_EQ(MappedFile::open(path).failure().message, path + ": is not a file");
+    EXPECT_EQ(begin_of_regular(path, 4), "");
+    EXPECT_FALSE(was_opened());
+    EXPECT_EQ(open_regular(folder_.path()).failure().message, folder_.path() + ": is not a file");
+    EXPECT_EQ(open_regular(path + "2").failure().message,
+              path + "2: cannot open: No such file or directory");
+    std::filesystem::remove(path);
+    ASSERT_TRUE(write_file(folder_.file("text"), "12345"));
+    std::filesystem::create_symlink("text", path);
+    const auto file = open_regular(path);
+    ASSERT_TRUE(file) << file.failure().message;
+    EXPECT_EQ(*read_file(*file, path), "12345");
+    for (const size_t most : {0, 1, 4, 5, 6})
+        EXPECT_EQ(begin_of_regular(path, most), std::string("12345").substr(0, most));
 }
 
 TEST_F(Pieces, AMappedFileIsUnmapped) {
