@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 namespace djstap {
@@ -26,14 +27,22 @@ constexpr std::string_view layout_version = "2"; // of the output of link_module
 constexpr uintmax_t highest_ratio_of_file = 64, smallest_bound_of_file = 1 << 26;
 
 Result<std::string> decompressed_by(const std::string& program, const std::string& path) {
-    std::error_code error;
-    const uintmax_t size = fs::file_size(path, error);
-    if (error)
-        return Failure{path + ": " + error.message(), ""};
+    const auto file = open_regular(path);
+    if (!file)
+        return file.failure();
+    struct stat status = {};
+    if (fstat(file->get(), &status) != 0)
+        return path_failure(path, "cannot stat");
     OutputOptions wanted;
     wanted.errors = false;
-    wanted.most = size * highest_ratio_of_file + smallest_bound_of_file;
-    auto outcome = run_program({program, "-dcq", "--", path}, wanted);
+    wanted.most =
+        static_cast<uintmax_t>(status.st_size) * highest_ratio_of_file + smallest_bound_of_file;
+    // The file that is open, whatever has its name by now.
+    ProcessOptions options;
+    options.inherited = {file->get()};
+    const std::string open_file = "/proc/self/fd/" + std::to_string(file->get());
+    auto outcome = run_program({"sh", "-c", "exec \"$0\" -dcq < " + open_file, program}, wanted,
+                               std::move(options));
     if (!outcome || outcome->status != 0)
         return Failure{program + " failed on " + path,
                        "is the file damaged, or the program " + program + " not installed?"};

@@ -7,7 +7,11 @@
 #include "made.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
 #include <fstream>
+#include <poll.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -304,4 +308,21 @@ TEST(ModuleFiles, CachedCopies) {
     ASSERT_FALSE(damaged);
     EXPECT_TRUE(damaged.failure().message.ends_with(" is damaged"));
     EXPECT_EQ(linked, 0);
+}
+
+// A program's owner chooses the name of its debug file. A terminal's other side is told that it was
+// opened, once it is closed.
+TEST(ModuleBytes, AreNotThoseOfADevice) {
+    const Folder folder;
+    const FileDescriptor terminal(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    ASSERT_TRUE(terminal && grantpt(terminal.get()) == 0 && unlockpt(terminal.get()) == 0);
+    char name[64];
+    ASSERT_EQ(ptsname_r(terminal.get(), name, sizeof name), 0);
+    for (const char* link : {"a", "a.gz", "a.xz", "a.zst"}) {
+        std::filesystem::create_symlink(name, folder.at(link));
+        EXPECT_EQ(module_bytes(folder.at(link)).failure().message,
+                  folder.at(link) + ": is not a file");
+    }
+    pollfd state{terminal.get(), POLLIN, 0};
+    EXPECT_EQ(poll(&state, 1, 0), 0);
 }
