@@ -16,7 +16,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <poll.h>
 #include <sstream>
 #include <unistd.h>
 
@@ -40,15 +39,8 @@ class Sink {
     }
     // Returns false after a failed write.
     bool write(std::string_view bytes) {
-        while (!bytes.empty() && !error_) {
-            ssize_t count = ::write(file_.fd(), bytes.data(), bytes.size());
-            if (count >= 0)
-                bytes.remove_prefix(static_cast<size_t>(count));
-            else if (errno == EAGAIN)
-                wait_for_room();
-            else if (errno != EINTR)
-                error_ = errno;
-        }
+        if (!error_)
+            error_ = write_to_reader(file_.fd(), bytes);
         return !error_;
     }
     // Continues in the next file.
@@ -65,11 +57,6 @@ class Sink {
     bool is_closed() const { return error_ != 0; }
 
   private:
-    void wait_for_room() const {
-        pollfd ready{file_.fd(), POLLOUT, 0};
-        poll(&ready, 1, 1000);
-    }
-
     OutputFile file_;
     uint64_t files_ = 0; // numbered ones so far
     int error_ = 0;
@@ -135,9 +122,15 @@ class ForwardedSignals {
     ForwardedSignals() {
         mailbox_in_use = &mailbox_;
         struct sigaction action = {};
-        action.sa_handler = [](int signal) { mailbox_in_use->post(signal); };
-        for (size_t i = 0; i < std::size(signals); i++)
-            sigaction(signals[i], &action, &before_[i]);
+        action.sa_handler = [](int signal) {
+            mailbox_in_use->post(signal);
+            StopSignals::request();
+        };
+        for (size_t i = 0; i < std::size(signals); i++) {
+            sigaction(signals[i], nullptr, &before_[i]);
+            if (signals[i] != SIGHUP || !ignores_hangup())
+                sigaction(signals[i], &action, nullptr);
+        }
         // A closed output is reported to the command instead.
         action.sa_handler = SIG_IGN;
         sigaction(SIGPIPE, &action, &pipe_before_);

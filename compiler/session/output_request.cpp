@@ -77,6 +77,8 @@ Failure unwritable(const std::string& name, int error) {
         hint = "name a folder";
     else if (error == ENOSPC || error == EDQUOT)
         hint = "what was written before is kept; name a file where there is more room";
+    if (error == ETIME)
+        return {name + ": its reader takes nothing", "what it did not take is lost"};
     return {name + ": " + std::strerror(error), hint};
 }
 

@@ -8,16 +8,16 @@
 namespace djstap {
 
 namespace {
-std::atomic<bool> stop{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<int> stop{0};
+static_assert(std::atomic<int>::is_always_lock_free);
 
 void on_signal(int) {
-    stop = true;
+    StopSignals::request();
 }
 } // namespace
 
 StopSignals::StopSignals() {
-    stop = false;
+    stop = 0;
     for (size_t i = 0; i < handled_.size(); i++) {
         struct sigaction action{};
         action.sa_handler = handled_[i] == SIGPIPE ? SIG_IGN : on_signal;
@@ -42,8 +42,12 @@ sigset_t StopSignals::requesting() {
     return signals;
 }
 
-bool StopSignals::stop_requested() {
+int StopSignals::requests() {
     return stop;
+}
+
+void StopSignals::request() {
+    stop++;
 }
 
 } // namespace djstap

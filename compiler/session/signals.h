@@ -6,7 +6,7 @@
 
 namespace djstap {
 
-// During its life, SIGINT, SIGTERM and SIGHUP only make stop_requested() true, however often they
+// During its life, SIGINT, SIGTERM and SIGHUP only count as requests to stop, however often they
 // arrive, and SIGPIPE is ignored. There can be one at a time.
 class StopSignals {
   public:
@@ -14,7 +14,11 @@ class StopSignals {
     ~StopSignals();
     StopSignals(const StopSignals&) = delete;
     StopSignals& operator=(const StopSignals&) = delete;
-    static bool stop_requested();
+    static bool stop_requested() { return requests() > 0; }
+    // How many signals have requested it.
+    static int requests();
+    // Counts a request; may be called by a handler that does more.
+    static void request();
     // Returns the signals that request it.
     static sigset_t requesting();
 

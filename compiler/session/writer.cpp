@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/writer.h"
 
+#include "session/signals.h"
+
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,6 +14,13 @@
 #include <unistd.h>
 
 namespace djstap {
+
+namespace {
+
+// How long a reader may take nothing once the session is to end: it may show a page to its user.
+constexpr std::chrono::seconds reader_patience{10}, insisted_patience{1};
+
+} // namespace
 
 void Writer::append(std::string_view bytes) {
     if (bytes.empty()) // of memory that there may not be
@@ -26,18 +37,39 @@ void Writer::grow(size_t size) {
     flush_from_ = buffer_.data() + flush_at;
 }
 
-void Writer::write_all(const char* bytes, size_t size) {
-    for (size_t at = 0; at < size && !error_;) {
-        const ssize_t written = write(fd_, bytes + at, size - at);
+int write_to_reader(int fd, std::string_view bytes) {
+    using Clock = std::chrono::steady_clock;
+    std::optional<Clock::time_point> stalled;
+    while (!bytes.empty()) {
+        const int requests = StopSignals::requests();
+        pollfd ready{fd, POLLOUT, 0};
+        const int has_room = requests ? poll(&ready, 1, 100) : 1;
+        if (has_room <= 0) {
+            const auto now = Clock::now();
+            if (!stalled)
+                stalled = now;
+            else if (now - *stalled > (requests > 1 ? insisted_patience : reader_patience))
+                return ETIME;
+            continue;
+        }
+        // A pipe that has room takes as much at once. A signal interrupts a write that waits.
+        const size_t size = requests ? std::min<size_t>(bytes.size(), PIPE_BUF) : bytes.size();
+        const ssize_t written = write(fd, bytes.data(), size);
         if (written >= 0) {
-            at += static_cast<size_t>(written);
+            bytes.remove_prefix(static_cast<size_t>(written));
+            stalled.reset();
         } else if (errno == EAGAIN) {
-            pollfd ready{fd_, POLLOUT, 0};
             poll(&ready, 1, 1000);
         } else if (errno != EINTR) {
-            error_ = errno;
+            return errno;
         }
     }
+    return 0;
+}
+
+void Writer::write_all(const char* bytes, size_t size) {
+    if (!error_)
+        error_ = write_to_reader(fd_, {bytes, size});
 }
 
 void Writer::flush() {

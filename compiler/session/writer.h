@@ -20,6 +20,11 @@ struct PieceHeader {
     uint32_t channel, bytes;
 };
 
+// Writes everything, and waits for the reader meanwhile. Once StopSignals counts a request to stop,
+// it gives up (ETIME) if the reader takes nothing for ten seconds, or, after another request, for
+// one. Returns 0, or errno.
+int write_to_reader(int fd, std::string_view bytes);
+
 // Collects bytes and writes them in large pieces.
 class Writer {
   public:

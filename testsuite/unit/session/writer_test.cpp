@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What becomes of output whose reader takes its time, or nothing any more.
+#include "session/output_request.h"
+#include "session/signals.h"
+#include "session/writer.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <thread>
+#include <unistd.h>
+
+namespace djstap {
+namespace {
+
+// A reader of this process that takes nothing, behind a pipe that is full.
+class StalledReader {
+  public:
+    StalledReader() {
+        fcntl(pipe_->writer.get(), F_SETFL, O_NONBLOCK);
+        while (::write(pipe_->writer.get(), "x", 1) == 1)
+            ;
+        fcntl(pipe_->writer.get(), F_SETFL, 0);
+    }
+    int fd() const { return pipe_->writer.get(); }
+    void end() { pipe_->writer.reset(); }
+    bool take(size_t bytes) {
+        std::string text(bytes, ' ');
+        return ::read(pipe_->reader.get(), text.data(), bytes) > 0;
+    }
+
+  private:
+    std::optional<Pipe> pipe_ = Pipe::open();
+};
+
+TEST(Writers, DoNotWaitForAReaderAgainstTheUsersWill) {
+    StalledReader reader;
+    const StopSignals signals;
+    raise(SIGINT);
+    raise(SIGINT);
+    Writer writer(reader.fd(), "the output");
+    writer.append("lost");
+    writer.flush();
+    EXPECT_EQ(unwritable(writer.name(), writer.error()).message,
+              "the output: its reader takes nothing");
+}
+
+TEST(Writers, SignalsInterruptTheWaitForAReader) {
+    StalledReader reader;
+    const StopSignals signals;
+    const pthread_t here = pthread_self();
+    std::thread user([here] {
+        for (int i = 0; i < 2; i++) {
+            usleep(50'000); // the writer may wait by now; if not, it finds the signal there
+            pthread_kill(here, SIGTERM);
+        }
+    });
+    Writer writer(reader.fd(), "the output");
+    writer.append(std::string(1 << 20, 'y'));
+    writer.flush();
+    user.join();
+    EXPECT_NE(writer.error(), 0);
+    EXPECT_NE(writer.error(), EPIPE);
+}
+
+TEST(Writers, GiveAReaderThatTakesSomethingTheRest) {
+    StalledReader reader;
+    const StopSignals signals;
+    raise(SIGINT);
+    std::thread taking([&reader] {
+        while (reader.take(1000))
+            ;
+    });
+    {
+        Writer writer(reader.fd(), "the output");
+        writer.append(std::string(1 << 20, 'y'));
+        writer.flush();
+        EXPECT_EQ(writer.error(), 0);
+    }
+    reader.end();
+    taking.join();
+}
+
+} // namespace
+} // namespace djstap
