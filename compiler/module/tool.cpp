@@ -43,6 +43,9 @@ bool steers_a_build(std::string_view variable) {
         if (name == each)
             return true;
     }
+    // sign-file asks for the passphrase of a key; nothing else reads it.
+    if (name == "KBUILD_SIGN_PIN")
+        return false;
     return name.starts_with("KBUILD_") || name.starts_with("LC_") || name.starts_with("INSTALL_");
 }
 

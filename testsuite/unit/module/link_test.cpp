@@ -385,3 +385,22 @@ TEST_F(Linking, ModulesAreSignedWhenThereIsAKey) {
         EXPECT_NE(bad_key.failure().hint.find("the private key comes first"), std::string::npos);
     }
 }
+
+TEST_F(Linking, AKeyMayHaveAPassphrase) {
+    const std::string key = folder.path + "/locked.pem", certificate = folder.path + "/locked.der";
+    auto made =
+        run_tool({"openssl", "req", "-x509", "-newkey", "rsa:2048", "-passout", "pass:secret",
+                  "-subj", "/CN=test", "-keyout", key, "-outform", "DER", "-out", certificate});
+    if (!made || made->status != 0)
+        GTEST_SKIP() << "openssl is not installed";
+    const BuiltKernel& kernel = kernels.front();
+    const std::string script = object(kernel);
+    const ModuleRequest request{"x", script, {}, {key, certificate}, false};
+    setenv("KBUILD_SIGN_PIN", "secret", 1);
+    auto module = link_module(kernel.kit, request);
+    ASSERT_TRUE(module) << module.failure().message;
+    EXPECT_TRUE(module->is_signed);
+    setenv("KBUILD_SIGN_PIN", "another", 1);
+    EXPECT_FALSE(link_module(kernel.kit, request));
+    unsetenv("KBUILD_SIGN_PIN");
+}
