@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // djrun: runs a module that djstap built, on machines without a compiler.
 #include "diagnostics/plain_text.h"
+#include "diagnostics/suggest.h"
 #include "fleet/recordings.h"
 #include "session/host_facts.h"
 #include "session/module_file.h"
@@ -39,6 +40,23 @@ int refuse(const Failure& failure) {
 int print(std::string_view text) {
     const Status printed = print_whole(text);
     return printed ? 0 : report(printed.failure());
+}
+
+// Reports options that do not exist, or cannot be given like this; returns the exit status.
+int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+    std::string message = error.what(), hint;
+    if (const std::vector<std::string> unknown = app.remaining(); !unknown.empty()) {
+        const std::string name = unknown.front().substr(0, unknown.front().find('='));
+        std::vector<std::string> names;
+        for (const CLI::Option* option : app.get_options())
+            for (const std::string& each : option->get_lnames())
+                names.push_back("--" + each);
+        message = (name.starts_with('-') ? "unknown option " : "unexpected argument ") + name;
+        hint = did_you_mean(name, names);
+    }
+    if (hint.empty() && message.find("\n  hint: ") == std::string::npos)
+        hint = "djrun --help lists the options";
+    return refuse({message, hint});
 }
 
 std::string quoted(const std::string& text) {
@@ -233,7 +251,10 @@ int main(int argc, char** argv) {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         std::ostringstream text; // --help
-        return app.exit(error, text) == 0 ? print(text.str()) : 2;
+        if (error.get_exit_code() != 0)
+            return report_usage(app, error);
+        app.exit(error, text);
+        return print(text.str());
     }
 
     if (version)

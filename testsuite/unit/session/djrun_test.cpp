@@ -136,6 +136,17 @@ TEST_F(Djrun, WantsAModuleFileOrAName) {
                        "  hint: --describe MODULE.ko prints what the file contains\n"}));
 }
 
+TEST_F(Djrun, NamesOptionsThatItDoesNotHave) {
+    const std::string lists = "\n  hint: djrun --help lists the options\n";
+    EXPECT_EQ(told({"--everything"}), (Told{2, "djrun: unknown option --everything" + lists}));
+    EXPECT_EQ(told({"--atach=x"}),
+              (Told{2, "djrun: unknown option --atach\n  hint: did you mean '--attach'?\n"}));
+    const Told number = told({"-s", "many", "x.ko"});
+    EXPECT_EQ(number.status, 2);
+    EXPECT_TRUE(number.output.starts_with("djrun: ") && number.output.ends_with(lists))
+        << number.output;
+}
+
 TEST_F(Djrun, RefusesOptionsThatDoNotGoTogether) {
     const Told recorder{2, "djrun: -F leaves the loaded module in the kernel and cannot be "
                            "combined with --attach, -c or -T\n"};
