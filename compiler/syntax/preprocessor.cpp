@@ -15,9 +15,19 @@ namespace {
 
 constexpr size_t expansion_limit = 1'000'000;
 
+bool is_operator(const Lexeme& word) {
+    return word.type >= DjstapLexer::AtCast && word.type <= DjstapLexer::AtHistLinear;
+}
+
 bool starts_with_at(const Lexeme& word) {
-    return word.type == DjstapLexer::AtName ||
-           (word.type >= DjstapLexer::AtCast && word.type <= DjstapLexer::AtHistLinear);
+    return word.type == DjstapLexer::AtName || is_operator(word);
+}
+
+bool is_name_of_operator(std::string_view name) {
+    for (size_t type = DjstapLexer::AtCast; type <= DjstapLexer::AtHistLinear; type++)
+        if (token_text(type) == "@" + std::string(name))
+            return true;
+    return false;
 }
 
 bool is_word(const Lexeme& word) {
@@ -123,13 +133,17 @@ bool MacroExpander::define(const Lexemes& words, size_t& at) {
             .note(earlier->second->range, "previous definition is here");
         return false;
     }
+    // As in SystemTap, it hides the operator.
+    if (is_name_of_operator(macro->name))
+        diagnostics_.report(DiagnosticKind::MacroHidesOperator, macro->range, {macro->name});
     defined_[macro->name] = std::move(macro);
     return true;
 }
 
 Lexemes MacroExpander::expand_file(const Lexemes& words) {
-    bool plain = std::none_of(words.begin(), words.end(), [](const Lexeme& word) {
-        return word.type == DjstapLexer::AtName || word.type == DjstapLexer::AtDefine;
+    bool plain = std::none_of(words.begin(), words.end(), [&](const Lexeme& word) {
+        return word.type == DjstapLexer::AtName || word.type == DjstapLexer::AtDefine ||
+               (is_operator(word) && find(word.text.substr(1)));
     });
     if (plain)
         return words;
@@ -170,7 +184,7 @@ void MacroExpander::expand(std::span<const Lexeme> words, const Frame* frame, Le
                 continue;
             }
         }
-        const Macro* macro = word.type == DjstapLexer::AtName ? find(name) : nullptr;
+        const Macro* macro = find(name);
         if (!macro) {
             out.push_back(word);
             at++;
