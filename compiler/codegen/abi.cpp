@@ -205,8 +205,7 @@ constexpr std::array runtime_functions{
     RUNTIME(djs_match_regex),
     RUNTIME(djs_fn_pid),
     RUNTIME(djs_fn_tid),
-    RUNTIME(djs_fn_kernel_string),
-    RUNTIME(djs_fn_user_string),
+    RUNTIME(djs_shown_string),
     RuntimeFunction{"memcpy", "pppl"}, // overloaded or built into C++
     RuntimeFunction{"memset", "ppil"},
 };

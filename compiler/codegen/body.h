@@ -284,6 +284,12 @@ class Body {
     // target_values.cpp
     Value target_value(const program::TargetValue& value);
     Value target_text(const TargetAccess& access, SourceRange range);
+    // Parts of it.
+    Argument plain_part(const Access& how, SourceRange range);
+    Argument shown_value(const TargetAccess& how, TargetAccess::Shown pieces, size_t part,
+                         SourceRange range);
+    Argument text_part(const program::FormatPiece& piece, const Access& how, SourceRange range);
+    void forget_error();
     Value access(const Access& access, SourceRange range);
     Value per_cpu_address(const Access& how, SourceRange range);
     Value image_address(uint32_t image, uint64_t address, SourceRange range);

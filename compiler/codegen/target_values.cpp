@@ -11,14 +11,6 @@
 
 namespace djstap::codegen {
 
-namespace {
-
-std::string_view string_function(AddressSpace space) {
-    return space == AddressSpace::User ? "djs_fn_user_string" : "djs_fn_kernel_string";
-}
-
-} // namespace
-
 const TargetAccess* Body::find_access(const program::Expression& value) {
     if (hit_.accesses) {
         auto known = hit_.accesses->find(&value);
@@ -249,48 +241,100 @@ Value Body::access(const Access& how, SourceRange range) {
     return add_offset(value, offset);
 }
 
-// $x$ and $$vars: a string composed of several values. A part that cannot be read is shown as 0, or
-// as the empty string.
-Value Body::target_text(const TargetAccess& how, SourceRange range) {
-    std::vector<char> conversions;
-    for (const program::FormatPiece& piece : how.format)
-        if (piece.conversion)
-            conversions.push_back(piece.conversion);
-    std::vector<Argument> arguments;
-    for (size_t i = 0; i < how.parts.size(); i++) {
-        bool is_text = conversions[i] == 's';
-        auto *unreadable = block("unreadable"), *done = block("part");
-        auto* slot = is_text ? nullptr : entry_alloca(script_.types.i64, "part");
-        Value out = is_text ? scratch_text() : nullptr;
-        auto* outer = error_;
-        error_ = unreadable;
-        Value value = access(how.parts[i], range);
-        if (is_text) {
-            builder_.CreateCall(script_.runtime(string_function(how.parts[i].space)),
-                                {ctx_, out, value});
-            check_error();
-        } else {
-            builder_.CreateStore(value, slot);
-        }
-        builder_.CreateBr(done);
-        error_ = outer;
-        begin(unreadable);
-        builder_.CreateStore(script_.null(), field(offsetof(djs_ctx, error), "error"));
-        if (is_text)
-            builder_.CreateStore(llvm::ConstantInt::get(script_.types.i8, 0), out);
-        else
-            builder_.CreateStore(script_.number(0), slot);
-        builder_.CreateBr(done);
-        begin(done);
-        Argument argument{is_text ? 's' : 'l'};
-        argument.value =
-            is_text ? out : static_cast<Value>(builder_.CreateLoad(script_.types.i64, slot));
-        if (is_text)
-            argument.length = builder_.CreateCall(script_.runtime("djs_text_length"), {out});
-        arguments.push_back(argument);
+// One part of $x$ or $$vars. A string of an array ends with the array, terminated or not.
+Body::Argument Body::text_part(const program::FormatPiece& piece, const Access& how,
+                               SourceRange range) {
+    Value value = access(how, range);
+    if (piece.conversion != 's') {
+        Argument number{'l'};
+        number.value = value;
+        return number;
     }
+    Argument text{'s'};
+    text.value = scratch_text();
+    builder_.CreateCall(
+        script_.runtime("djs_shown_string"),
+        {ctx_, text.value, value,
+         script_.number(piece.precision >= 0 ? piece.precision : script_.string_bytes()),
+         script_.u32(how.space == AddressSpace::User)});
+    check_error();
+    text.length = builder_.CreateCall(script_.runtime("djs_text_length"), {text.value});
+    return text;
+}
+
+// A value of $$vars itself, which is in a register or on the stack; 0 if it cannot be read.
+Body::Argument Body::plain_part(const Access& how, SourceRange range) {
+    auto *unreadable = block("unreadable"), *done = block("part");
+    auto* slot = entry_alloca(script_.types.i64, "part");
+    auto* outer = std::exchange(error_, unreadable);
+    builder_.CreateStore(access(how, range), slot);
+    builder_.CreateBr(done);
+    error_ = outer;
+    begin(unreadable);
+    forget_error();
+    builder_.CreateStore(script_.number(0), slot);
+    builder_.CreateBr(done);
+    begin(done);
+    Argument argument{'l'};
+    argument.value = builder_.CreateLoad(script_.types.i64, slot);
+    return argument;
+}
+
+// What a value points to, or its members, as one string: "ERROR" if a part of it cannot be read.
+Body::Argument Body::shown_value(const TargetAccess& how, TargetAccess::Shown pieces, size_t part,
+                                 SourceRange range) {
+    auto *unreadable = block("unreadable"), *done = block("shown");
+    Value text = scratch_text();
+    auto* outer = std::exchange(error_, unreadable);
+    std::vector<program::FormatPiece> format;
+    std::vector<Argument> arguments;
+    for (size_t i = pieces.first; i < pieces.end; i++) {
+        format.push_back(how.format[i]);
+        format.back().precision = -1;
+        if (format.back().conversion)
+            arguments.push_back(text_part(how.format[i], how.parts[part++], range));
+    }
+    text_format(format, arguments, text);
+    builder_.CreateBr(done);
+    error_ = outer;
+    begin(unreadable);
+    forget_error();
+    copy_text(text, script_.text("ERROR"));
+    builder_.CreateBr(done);
+    begin(done);
+    Argument argument{'s'};
+    argument.value = text;
+    argument.length = builder_.CreateCall(script_.runtime("djs_text_length"), {text});
+    return argument;
+}
+
+void Body::forget_error() {
+    builder_.CreateStore(script_.null(), field(offsetof(djs_ctx, error), "error"));
+}
+
+// $x$ and $$vars: a string composed of several values.
+Value Body::target_text(const TargetAccess& how, SourceRange range) {
+    std::vector<program::FormatPiece> format;
+    std::vector<Argument> arguments;
+    auto shown = how.shown.begin();
+    size_t part = 0;
+    for (size_t i = 0; i < how.format.size();) {
+        if (shown != how.shown.end() && shown->first == i) {
+            arguments.push_back(shown_value(how, *shown, part, range));
+            format.emplace_back().conversion = 's';
+            for (; i < shown->end; i++)
+                part += how.format[i].conversion != 0;
+            ++shown;
+            continue;
+        }
+        format.push_back(how.format[i]);
+        if (how.format[i++].conversion)
+            arguments.push_back(plain_part(how.parts[part++], range));
+    }
+    if (format.size() == 1 && how.shown.size() == 1)
+        return arguments.front().value;
     Value out = scratch_text();
-    text_format(how.format, arguments, out);
+    text_format(format, arguments, out);
     return out;
 }
 

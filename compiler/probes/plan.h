@@ -93,6 +93,12 @@ struct TargetAccess {
     bool is_text = false; // the type is String: format and parts
     std::vector<program::FormatPiece> format;
     std::vector<Access> parts; // one for each conversion; for 's' an address of a C string
+    // Pieces [first, end) of `format` that show one value: if a part of it cannot be read, they are
+    // replaced by "ERROR".
+    struct Shown {
+        size_t first = 0, end = 0;
+    };
+    std::vector<Shown> shown; // ascending
 };
 
 using AccessMap = std::unordered_map<const program::Expression*, TargetAccess>;

@@ -6,6 +6,7 @@
 #include "diagnostics/suggest.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace djstap {
 
@@ -32,16 +33,29 @@ class Format {
         out_.parts.push_back(part);
     }
     bool full() const { return out_.parts.size() >= max_parts; }
-    ~Format() {
-        if (!pending_.empty()) {
-            program::FormatPiece piece;
-            piece.literal = std::move(pending_);
-            out_.format.push_back(std::move(piece));
-        }
+    // What follows shows one value, until end_value().
+    void begin_value() {
+        flush();
+        first_ = out_.format.size();
     }
+    void end_value() {
+        flush();
+        if (out_.format.size() > first_)
+            out_.shown.push_back({first_, out_.format.size()});
+    }
+    ~Format() { flush(); }
 
   private:
+    void flush() {
+        if (pending_.empty())
+            return;
+        program::FormatPiece piece;
+        piece.literal = std::exchange(pending_, {});
+        out_.format.push_back(std::move(piece));
+    }
+
     TargetAccess& out_;
+    size_t first_ = 0;
     std::string pending_;
 };
 
@@ -143,8 +157,8 @@ void structure(Format& format, const AccessBuilder& at, const DebugInfo& info, i
 
 // Shows a variable: the pointee of a pointer to a structure. `pretty`: the number of '$' after its
 // name.
-void whole(Format& format, const AccessBuilder& builder, const DebugInfo& info, int pretty,
-           SourceRange range) {
+void whole_value(Format& format, const AccessBuilder& builder, const DebugInfo& info, int pretty,
+                 SourceRange range) {
     const int depth = pretty > 1 ? deepest : pretty;
     AccessBuilder at = builder;
     CType type = info.resolve(at.type());
@@ -158,6 +172,14 @@ void whole(Format& format, const AccessBuilder& builder, const DebugInfo& info, 
         }
     }
     element(format, builder, info, depth, range);
+}
+
+// As SystemTap does, shows nothing of a value that cannot be read in all its parts.
+void whole(Format& format, const AccessBuilder& builder, const DebugInfo& info, int pretty,
+           SourceRange range) {
+    format.begin_value();
+    whole_value(format, builder, info, pretty, range);
+    format.end_value();
 }
 
 // $$name, $$provider, and $$parms and $$vars, which begin with the arguments; nothing for others.

@@ -19,6 +19,12 @@ static DJS_HANDLER_CODE void string_or_fail(struct djs_ctx *ctx, char *out, s64 
 	djs_fail_access(ctx, "read a string", address, user, DJS_NO_PLACE);
 }
 
+DJS_HANDLER_CODE void djs_shown_string(struct djs_ctx *ctx, char *out, s64 address, s64 size,
+				       u32 user)
+{
+	string_or_fail(ctx, out, address, size, user || djs_is_user(address));
+}
+
 DJS_HANDLER_CODE void djs_fn_kernel_string(struct djs_ctx *ctx, char *out, s64 address)
 {
 	string_or_fail(ctx, out, address, S32_MAX, false);

@@ -260,9 +260,9 @@ void djs_file_set(struct djs_ctx *ctx, const char *text);
 void djs_file_append(struct djs_ctx *ctx, const char *text);
 const char *djs_file_get(struct djs_ctx *ctx);
 
-/* kernel_string(), which pretty-printed target variables ($x$) use, too. */
-void djs_fn_kernel_string(struct djs_ctx *ctx, char *out, s64 address);
-void djs_fn_user_string(struct djs_ctx *ctx, char *out, s64 address);
+/* The string that a pretty-printed target variable ($x$) points to: at most `size` bytes. A pointer
+ * of a program points to its own memory (`user`); one of the kernel may point to either. */
+void djs_shown_string(struct djs_ctx *ctx, char *out, s64 address, s64 size, u32 user);
 
 /* pid() and tid(), which the fields of events use, too. */
 s64 djs_fn_pid(struct djs_ctx *ctx);
