@@ -141,6 +141,21 @@ DwarfInfo::matching_records(const FunctionPattern& pattern) const {
     return found;
 }
 
+// Returns the functions that an alias in the symbol table stands for: malloc of __libc_malloc.
+std::vector<const FunctionRecord*>
+DwarfInfo::aliased_records(const FunctionPattern& pattern) const {
+    std::vector<const FunctionRecord*> found;
+    if (has_wildcard(pattern.function))
+        return found;
+    for (const Symbol& symbol : image_.symbols_named(pattern.function)) {
+        const FunctionRecord* record = index_.function_at(symbol.address);
+        if (record && record->entry == symbol.address &&
+            file_matches(pattern.file, index_.text(record->file)))
+            found.push_back(record);
+    }
+    return found;
+}
+
 // The code of a weak definition stays in the kernel if a strong one takes its symbol. Nothing calls
 // it, and neither ftrace nor kprobes find a function there.
 bool DwarfInfo::is_replaced(const FunctionRecord& record) const {
@@ -158,8 +173,9 @@ std::vector<FunctionInfo> DwarfInfo::functions(const FunctionPattern& pattern, b
         found.push_back(function_info(*record));
     }
     bool wild = has_wildcard(pattern.function);
-    // Aliases of code that has one name in DWARF, and code that only the symbol table contains.
-    if (pattern.file.empty() && (wild || found.empty())) {
+    // Aliases of code that has one name in DWARF, and code that only the symbol table contains, of
+    // no known file. "*" has found what has a file.
+    if (wild ? pattern.file.empty() || pattern.function != "*" : found.empty()) {
         std::vector<Symbol> symbols = is_qualified(pattern.function)
                                           ? symbols_with_scopes(image_, pattern.function)
                                       : wild ? image_.symbols_matching(pattern.function)
@@ -167,6 +183,9 @@ std::vector<FunctionInfo> DwarfInfo::functions(const FunctionPattern& pattern, b
         for (const Symbol& symbol : symbols) {
             const FunctionRecord* record = index_.function_at(symbol.address);
             bool alias = record && record->entry == symbol.address;
+            if (!pattern.file.empty() &&
+                !(alias && file_matches(pattern.file, index_.text(record->file))))
+                continue;
             if (is_cold(symbol.name) || symbol.name.starts_with("__pfx_") ||
                 !image_.in_text(symbol.address) || (wild && !alias) ||
                 !entries.insert(symbol.address).second)

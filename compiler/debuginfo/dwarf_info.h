@@ -55,6 +55,7 @@ class DwarfInfo final : public DebugInfo {
     std::string qualified_name(const InlineRecord& record) const;
     std::span<const FunctionRecord> records_by_last_name(std::string_view qualified) const;
     std::vector<const FunctionRecord*> matching_records(const FunctionPattern& pattern) const;
+    std::vector<const FunctionRecord*> aliased_records(const FunctionPattern& pattern) const;
     std::vector<const InlineRecord*> matching_inlines(const FunctionPattern& pattern) const;
     bool is_replaced(const FunctionRecord& record) const;
     std::vector<Variable> parameters(uint32_t first, uint32_t count) const;

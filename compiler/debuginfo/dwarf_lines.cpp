@@ -117,7 +117,10 @@ Result<StatementResult> DwarfInfo::statements(const FunctionPattern& pattern, bo
     if (!dwarf)
         return Failure{dwarf_.path() + ": cannot be read", ""};
     std::vector<Body> bodies;
-    for (const FunctionRecord* record : matching_records(pattern)) {
+    std::vector<const FunctionRecord*> records = matching_records(pattern);
+    if (records.empty())
+        records = aliased_records(pattern);
+    for (const FunctionRecord* record : records) {
         Body body;
         body.name = index_.text(record->name);
         body.file = index_.text(record->file);
