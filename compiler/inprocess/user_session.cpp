@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "inprocess/user_session.h"
 
+#include "session/remedies.h"
 #include "session/signals.h"
 
 #include <algorithm>
@@ -102,8 +103,11 @@ SessionOutcome UserSession::finish() {
                         (abandoned_ == 1 ? " record was" : " records were") +
                         " never completed: a signal's handler left a probe's handler for good");
     report_damaged_records(printer_.damaged(), output_);
-    if (printer_.faults() && parts_.runtime.failed())
-        output_.warning(ended_by_fault);
+    if (parts_.runtime.failed())
+        if (const std::string remedy =
+                remedy_of(printer_.last_error(), printer_.place_of_last_error(), true);
+            !remedy.empty())
+            output_.warning(remedy);
     if (command_)
         if (const std::string failure = command_->failure(); !failure.empty()) {
             outcome_.status = 1;

@@ -177,11 +177,6 @@ inline const OutputKind& text_kind() {
 // Returns the names of these kinds.
 std::vector<std::string> output_names();
 
-// The message after a session that ended because its script accessed unmapped memory.
-inline constexpr const char* ended_by_fault =
-    "that ended the session: try { … } catch { … } handles a failed access where it happens, "
-    "--suppress-handler-errors ends only the handler";
-
 // Returns "12 records were lost because …", one for each count that is not zero; errors are
 // omitted.
 std::vector<std::string> describe_counts(const djs_counts& counts);

@@ -156,15 +156,14 @@ void RecordPrinter::print_other(const djs_record& record, uint32_t cpu) {
     case DJS_RECORD_ERROR: {
         errors_++;
         const auto text = take_text(arguments);
-        // The wording of runtime/access/access.c.
-        faults_ +=
-            text && (text->starts_with("cannot read ") || text->starts_with("cannot write "));
         int64_t place = -1;
         if (text && arguments.size() >= sizeof(place))
             std::memcpy(&place, arguments.data(), sizeof(place));
         const bool known = place >= 0 && static_cast<uint64_t>(place) < meta_.places.size();
-        output_.error(text.value_or("unknown error"),
-                      known ? std::string_view(meta_.places[static_cast<size_t>(place)]) : "");
+        last_error_ = text.value_or("unknown error");
+        place_of_last_error_ =
+            known ? std::string_view(meta_.places[static_cast<size_t>(place)]) : "";
+        output_.error(last_error_, place_of_last_error_);
         return;
     }
     default:

@@ -36,8 +36,10 @@ class RecordPrinter {
     void finish();
 
     bool exit_requested() const { return exit_requested_; }
-    uint64_t errors() const { return errors_; }   // error records
-    uint64_t faults() const { return faults_; }   // those of unmapped memory
+    uint64_t errors() const { return errors_; } // error records
+    // The message and the place of the last one; "" if there is none.
+    const std::string& last_error() const { return last_error_; }
+    std::string_view place_of_last_error() const { return place_of_last_error_; }
     uint64_t damaged() const { return damaged_; } // invalid records
 
   private:
@@ -65,7 +67,8 @@ class RecordPrinter {
     Speculations speculations_;
     bool exit_requested_ = false;
     uint64_t errors_ = 0;
-    uint64_t faults_ = 0;
+    std::string last_error_;
+    std::string_view place_of_last_error_; // in meta_
     uint64_t damaged_ = 0;
 };
 

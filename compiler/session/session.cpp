@@ -7,6 +7,7 @@
 #include "session/module_loader.h"
 #include "session/printer.h"
 #include "session/recorder.h"
+#include "session/remedies.h"
 #include "session/session_output.h"
 #include "session/signals.h"
 #include "session/traced_process.h"
@@ -204,8 +205,11 @@ void Session::finish() {
         control_.report(outcome_.counts, output_);
     }
     report_damaged_records(printer_.damaged(), output_);
-    if (printer_.faults() && control_.failed())
-        output_.warning(ended_by_fault);
+    if (control_.failed())
+        if (const std::string remedy =
+                remedy_of(printer_.last_error(), printer_.place_of_last_error(), false);
+            !remedy.empty())
+            output_.warning(remedy);
     report_command();
     outcome_.errors = printer_.errors();
     if (printer_.errors() || control_.failed() || printer_.damaged())

@@ -198,17 +198,37 @@ TEST_F(SessionTest, AModuleThatFailedIsItsStatus) {
 
 TEST_F(SessionTest, AFaultThatEndedItIsExplained) {
     exit_at_once();
-    const auto fault = [&] {
-        module.write(DJS_RECORD_ERROR, 1, FakeModule::text("cannot read 8 bytes at 0x0"));
+    const auto after = [&](const std::string& error) {
+        messages.clear();
+        module.write(DJS_RECORD_ERROR, 1, FakeModule::text(error));
+        run();
+        return messages;
     };
-    fault();
-    run();
-    EXPECT_EQ(messages, "ERROR: cannot read 8 bytes at 0x0\n") << "one that did not end it";
+    EXPECT_EQ(after("cannot read 8 bytes at 0x0"), "ERROR: cannot read 8 bytes at 0x0\n")
+        << "one that did not end it";
     module.page().error = 1;
-    fault();
-    run();
-    EXPECT_EQ(messages,
-              "ERROR: cannot read 8 bytes at 0x0\nWARNING: " + std::string(ended_by_fault) + "\n");
+    const std::string caught = "try { … } catch { … } handles a failed access where it happens, "
+                               "--suppress-handler-errors ends only the handler\n";
+    EXPECT_EQ(after("cannot read 8 bytes at 0x0"),
+              "ERROR: cannot read 8 bytes at 0x0\nWARNING: that ended the session: " + caught);
+    // A page of a process may be elsewhere, an address of the kernel is none.
+    EXPECT_EQ(after("cannot read a string of user memory at 0x55a2104e0004"),
+              "ERROR: cannot read a string of user memory at 0x55a2104e0004\n"
+              "WARNING: that ended the session: the page may not be in memory, and a handler "
+              "cannot wait for it: user_string(pointer, \"?\") is \"?\" then, "
+              "--suppress-handler-errors ends only the handler\n");
+    EXPECT_EQ(after("cannot read 4 bytes of user memory at 0x55a2104e0004"),
+              "ERROR: cannot read 4 bytes of user memory at 0x55a2104e0004\n"
+              "WARNING: that ended the session: the page may not be in memory, and a handler "
+              "cannot wait for it: " +
+                  caught);
+    for (const char* const other :
+         {"cannot read a string of user memory at 0xffff0, which is a kernel address",
+          "cannot write 4 bytes of user memory at 0x55a2104e0004",
+          "cannot read a string of kernel memory at 0xffffffffffff0000"})
+        EXPECT_EQ(after(other),
+                  std::string("ERROR: ") + other + "\nWARNING: that ended the session: " + caught);
+    EXPECT_EQ(after("what the script says"), "ERROR: what the script says\n");
 }
 
 TEST_F(SessionTest, DamagedRecordsAreItsStatus) {
