@@ -6,8 +6,9 @@
 
 namespace djstap {
 
-// Returns how the script language expresses a word of another tracer's language (bpftrace's), or ""
-// if it is none.
-std::string hint_for_foreign_word(std::string_view word);
+// Return how the script language expresses a word of another tracer's language (bpftrace's): one
+// that begins a probe, and one that is a value or a function. "" if it is none.
+std::string hint_for_foreign_probe(std::string_view word);
+std::string hint_for_foreign_value(std::string_view word);
 
 } // namespace djstap

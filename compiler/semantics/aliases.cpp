@@ -165,7 +165,7 @@ class Expansion {
         if (hint.empty())
             hint = did_you_mean(components.front().name, roots);
         if (hint.empty())
-            hint = hint_for_foreign_word(components.front().name);
+            hint = hint_for_foreign_probe(components.front().name);
         diagnostic.hint(hint);
         if (&used != &point)
             diagnostic.note(used.range, "required by this probe point");

@@ -190,8 +190,12 @@ class Lowering {
     // Lowers a condition to a number.
     void condition(program::ExpressionPtr& slot, const ast::Expression& node);
     static std::string subject(const ast::Expression& node);
+    // ---- hints (lower_hints.cpp)
     bool probes_code() const;
     std::string nearest_variable(const std::string& name);
+    const std::vector<std::string>& aliases_of_body() const;
+    std::string hint_for_other_end(const std::string& name) const;
+    std::string list_of_alias_variables() const;
 
     Names& names_;
     TypeTable& types_;

@@ -176,38 +176,6 @@ Value Lowering::literal(const ast::Expression& node) {
     return known(std::move(text), Type::String);
 }
 
-std::string Lowering::nearest_variable(const std::string& name) {
-    const std::vector<std::string> functions = names_.function_names(*body_->file);
-    if (std::find(functions.begin(), functions.end(), name) != functions.end())
-        return "'" + name + "' is a function: call it as " + name + "()";
-    std::vector<std::string> candidates;
-    for (const auto& [other, index] : body_->index)
-        if (other != name && body_->states[index].written)
-            candidates.push_back(other);
-    std::sort(candidates.begin(), candidates.end());
-    for (std::string& global : names_.global_names(*body_->file))
-        candidates.push_back(std::move(global));
-    std::string hint = did_you_mean(name, candidates);
-    if (!hint.empty())
-        return hint;
-    // The other likely mistake is a function without its parentheses.
-    if (auto near = nearest(name, functions))
-        return "did you mean '" + *near + "()'?";
-    hint = hint_for_foreign_word(name);
-    if (hint.empty() && probes_code())
-        hint = "variables of the probed function begin with $: $" + name;
-    return hint;
-}
-
-// Returns whether the body belongs to a probe of code, which has variables of its own.
-bool Lowering::probes_code() const {
-    if (!body_->probe)
-        return false;
-    const auto& traits = body_->probe->point_traits;
-    return std::any_of(traits.begin(), traits.end(),
-                       [](uint32_t each) { return (each & PointHasVariables) != 0; });
-}
-
 Value Lowering::identifier(const ast::Identifier& node) {
     auto found = body_->index.find(node.name);
     if (found == body_->index.end()) {
@@ -376,7 +344,7 @@ Value Lowering::call(const ast::Call& node, bool value_used) {
                 hint = "'" + node.function + "' is a global: access its elements as " +
                        node.function + "[key]";
             if (hint.empty())
-                hint = hint_for_foreign_word(node.function);
+                hint = hint_for_foreign_value(node.function);
             diagnostic.hint(hint);
         } else {
             const std::string given = std::to_string(node.arguments.size()) +

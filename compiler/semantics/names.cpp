@@ -326,6 +326,11 @@ std::vector<AliasState> Names::aliases(const std::vector<ast::PointComponent>& c
     return whole.empty() ? prefix : whole;
 }
 
+std::vector<AliasState> Names::aliases_named(const std::string& name) const {
+    const auto found = aliases_by_name_.find(name);
+    return found == aliases_by_name_.end() ? std::vector<AliasState>() : found->second;
+}
+
 bool Names::in_alias(SourceRange range) const {
     auto holds = [&](const std::unique_ptr<ast::Block>& body) {
         return body && body->range.file == range.file && body->range.begin <= range.begin &&

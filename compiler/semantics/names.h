@@ -70,6 +70,8 @@ class Names {
     // Returns the aliases whose name matches the beginning of `components`; if some match all of
     // it, only those.
     std::vector<AliasState> aliases(const std::vector<ast::PointComponent>& components);
+    // Returns those of exactly this name in the files that are included so far.
+    std::vector<AliasState> aliases_named(const std::string& name) const;
 
     // Names for hints.
     std::vector<std::string> function_names(const ast::File& file) const;

@@ -149,7 +149,7 @@ void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty,
     if (item_wanted && (guilty.type == P::Identifier || guilty.type == P::CallName)) {
         std::string word(guilty.text);
         std::string near = did_you_mean(word, {"probe", "function", "global", "private"});
-        if (std::string hint = hint_for_foreign_word(word); !hint.empty())
+        if (std::string hint = hint_for_foreign_probe(word); !hint.empty())
             diagnostic.hint(hint);
         else if (word == "def" || word == "fn" || word == "func" || word == "sub")
             diagnostic.hint("the syntax of a function is: function name(parameters) { … }");
