@@ -13,6 +13,14 @@ using program::Type;
 
 namespace {
 
+// The same as it is written in a script: "%\n" for a line break.
+std::string with_escapes(const std::string& text) {
+    std::string out;
+    for (const char c : text)
+        out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : std::string(1, c);
+    return out;
+}
+
 constexpr int max_width = 8192; // the most that one conversion may pad to
 
 Type argument_type(char conversion) {
@@ -119,7 +127,7 @@ std::optional<std::vector<FormatPiece>> parse_format(const std::string& format, 
         }
         const char conversion = format[i++];
         if (std::string_view("bcdimMopsuxX").find(conversion) == std::string_view::npos) {
-            diagnostics.report(DiagnosticKind::UnknownConversion, range, {written})
+            diagnostics.report(DiagnosticKind::UnknownConversion, range, {with_escapes(written)})
                 .hint("the conversions are %d %i %u %x %X %o %p %s %c %b %m %M, and %% for a "
                       "percent sign");
             return std::nullopt;
@@ -178,14 +186,6 @@ Value Lowering::print(const ast::Print& node) {
     return {std::move(to), types_.of(Type::Long, range)};
 }
 
-// Returns whether the node is a target variable or a value reached through one, which may point to
-// characters.
-static bool is_target_value(const ast::Expression& node) {
-    using Kind = ast::ExpressionKind;
-    return node.kind == Kind::TargetSymbol || node.kind == Kind::Cast ||
-           node.kind == Kind::Autocast;
-}
-
 void Lowering::formatted(const ast::Print& node, program::Print& print,
                          std::vector<Value>& values) {
     auto pieces = parse_format(node.format, node.format_range, diagnostics_);
@@ -221,9 +221,9 @@ void Lowering::formatted(const ast::Print& node, program::Print& print,
             diagnostics_.report(DiagnosticKind::FormatType, node.arguments[i]->range,
                                 {conversion, type_name(type), type_name(conflict->first)});
         const char* fitting = conflict->first == Type::String ? "%s" : "%d";
-        if (conflict->first == Type::Long && is_target_value(*node.arguments[i]))
-            diagnostic.hint("kernel_string(…) reads a string through a pointer, user_string(…) one "
-                            "in user memory");
+        if (const std::string hint = hint_for_pointer(*node.arguments[i]);
+            conflict->first == Type::Long && !hint.empty())
+            diagnostic.hint(hint);
         else if (conflict->first == Type::Long || conflict->first == Type::String)
             diagnostic.hint(std::string("a ") + type_name(conflict->first) + " is printed with " +
                             fitting);

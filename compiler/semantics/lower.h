@@ -196,6 +196,9 @@ class Lowering {
     const std::vector<std::string>& aliases_of_body() const;
     std::string hint_for_other_end(const std::string& name) const;
     std::string list_of_alias_variables() const;
+    std::string hint_for_dot(const ast::Binary& node);
+    static std::string hint_for_text(const ast::Expression& node);
+    static std::string hint_for_pointer(const ast::Expression& node);
 
     Names& names_;
     TypeTable& types_;

@@ -242,8 +242,21 @@ Value Lowering::binary(const ast::Binary& node) {
     using Op = ast::BinaryOp;
     if (node.op == Op::Concatenate) {
         auto to = make<program::Concatenation>(node.range);
-        to->left = expect(*node.left, Type::String);
-        to->right = expect(*node.right, Type::String);
+        auto operand = [&](const ast::Expression& side, const std::string& hint) {
+            Value value = expression(side);
+            const bool is_number = types_.get(value.type) == Type::Long;
+            require(value, side, Type::String, is_number ? hint : "");
+            return std::move(value.node);
+        };
+        if (const std::string hint = hint_for_dot(node); !hint.empty()) {
+            const size_t errors = diagnostics_.error_count();
+            to->left = operand(*node.left, hint);
+            if (diagnostics_.error_count() > errors) // the other side is part of this mistake
+                return broken(node.range);
+        } else {
+            to->left = operand(*node.left, hint_for_text(*node.left));
+        }
+        to->right = operand(*node.right, hint_for_text(*node.right));
         return known(std::move(to), Type::String);
     }
     if (node.op >= Op::Equal && node.op <= Op::GreaterEqual) {
@@ -255,7 +268,8 @@ Value Lowering::binary(const ast::Binary& node) {
         // because it has no name.
         const auto known_left = types_.get(left.type), known_right = types_.get(right.type);
         if (known_left && known_right && *known_left != *known_right)
-            require(right, *node.right, *known_left);
+            require(right, *node.right, *known_left,
+                    hint_for_pointer(*known_left == Type::Long ? *node.left : *node.right));
         else if (known_left)
             require(right, *node.right, *known_left);
         else if (known_right)

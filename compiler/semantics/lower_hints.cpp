@@ -49,6 +49,27 @@ std::string counterpart(const std::string& alias) {
 
 constexpr size_t most_listed = 30;
 
+// Returns whether the node is a target variable or a value reached through one, which may point to
+// characters, or to a structure.
+bool is_target_value(const ast::Expression& node) {
+    using Kind = ast::ExpressionKind;
+    return node.kind == Kind::TargetSymbol || node.kind == Kind::Cast ||
+           node.kind == Kind::Autocast;
+}
+
+// The name with which an expression begins: "dentry" of dentry->d_inode; "": another kind of it.
+std::string first_name(const ast::Expression& node) {
+    if (node.kind == ast::ExpressionKind::Identifier)
+        return ast::as<ast::Identifier>(node).name;
+    if (node.kind == ast::ExpressionKind::Autocast)
+        return first_name(*ast::as<ast::Autocast>(node).operand);
+    return {};
+}
+
+bool touch(SourceRange left, SourceRange right) {
+    return left.file == right.file && left.end == right.begin;
+}
+
 } // namespace
 
 // Returns the aliases that lead to the body, outermost first; empty if it has several points that
@@ -120,6 +141,41 @@ std::string Lowering::nearest_variable(const std::string& name) {
         hint = "a variable of the probed function begins with $: write $" + name +
                " if it has that variable";
     return hint;
+}
+
+// What else than a concatenation of strings a.b may be meant to be.
+std::string Lowering::hint_for_dot(const ast::Binary& node) {
+    if (!touch(node.left->range, node.op_range) || !touch(node.op_range, node.right->range))
+        return {};
+    const std::string left(diagnostics_.sources().text(node.left->range));
+    const std::string right(diagnostics_.sources().text(node.right->range));
+    if (node.left->kind == ast::ExpressionKind::NumberLiteral) {
+        const std::string fraction = right.substr(0, right.find_first_not_of("0123456789"));
+        return fraction.empty() ? std::string()
+                                : "numbers are integers; string_to_fp(\"" + left + "." + fraction +
+                                      "\") makes a floating-point number for fp_add() and the like";
+    }
+    const std::string name = first_name(*node.right);
+    if (name.empty() || !is_target_value(*node.left) || names_.global(name, *body_->file))
+        return {};
+    if (const auto known = body_->index.find(name);
+        known != body_->index.end() && body_->states[known->second].written)
+        return {};
+    return "members are reached by ->, also those of embedded structures: " + left + "->" + name;
+}
+
+// How a number becomes a string.
+std::string Lowering::hint_for_text(const ast::Expression& node) {
+    return is_target_value(node) ? "sprint(…) makes a string of a number; kernel_string(…) reads "
+                                   "one through a pointer, user_string(…) one in user memory"
+                                 : "sprint(…) makes a string of a number";
+}
+
+// How the string is read that a number may point to; "": it does not look like a pointer.
+std::string Lowering::hint_for_pointer(const ast::Expression& node) {
+    return is_target_value(node) ? "kernel_string(…) reads a string through a pointer, "
+                                   "user_string(…) one in user memory"
+                                 : std::string();
 }
 
 // Returns whether the body belongs to a probe of code, which has variables of its own.

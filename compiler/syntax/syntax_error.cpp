@@ -181,6 +181,16 @@ void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty,
         diagnostic.hint("'==' compares values of any type");
         return;
     }
+    if (expression_wanted && guilty.type == P::Star && after.type == P::TargetName &&
+        touches(guilty, after) && before.type != P::Star) {
+        diagnostic.hint("a pointer is dereferenced by an index: " + std::string(after.text) +
+                        "[0]");
+        return;
+    }
+    if (rule == P::RuleProbeDeclaration && guilty.type == P::Slash) {
+        diagnostic.hint("a condition is tested in the probe's body: if (!(…)) next");
+        return;
+    }
     if (rule == P::RuleProbeDeclaration && expected.contains(static_cast<size_t>(P::OpenBrace))) {
         diagnostic.hint("the statements of a probe are enclosed in '{' and '}'");
         return;
