@@ -184,12 +184,23 @@ const ImageView* module_of(const TracepointPattern& pattern, Resolver& resolver)
     return nullptr;
 }
 
+// bpftrace and perf know tracepoints of system calls, which the kernel makes of one for them all.
+bool is_of_system_call(const TracepointPattern& pattern) {
+    return pattern.system == "syscalls" || pattern.name.starts_with("sys_enter_") ||
+           pattern.name.starts_with("sys_exit_");
+}
+
 void report_no_match(const ast::PointComponent& component, const TracepointPattern& pattern,
                      const std::string& elsewhere, const Image& image, const Resolver& resolver) {
     auto& diagnostic = resolver.diagnostics.report(
         DiagnosticKind::NoTracepoint, component.argument_range, {component.string, image.title()});
     if (!elsewhere.empty()) { // in another system
         diagnostic.hint("did you mean \"" + elsewhere + "\"?");
+        return;
+    }
+    if (is_of_system_call(pattern)) {
+        diagnostic.hint("system calls are probed by syscall.NAME and syscall.NAME.return, all of "
+                        "them by syscall_any: djstap -l 'syscall.*' lists them");
         return;
     }
     const bool in_kernel = image.kind() == ImageKind::Kernel;
@@ -258,7 +269,9 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
         for (const TracepointPattern& pattern : *patterns)
             if (const ImageView* module = module_of(pattern, resolver))
                 add(*module, pattern);
-    if (!out.empty() || point.optional || resolver.quiet || images->empty())
+    // A listing of what other tools know is not just empty.
+    const bool quiet = resolver.quiet && patterns->front().system != "syscalls";
+    if (!out.empty() || point.optional || quiet || images->empty())
         return true;
     report_no_match(component, patterns->front(), elsewhere, images->front()->image(), resolver);
     return false;
