@@ -86,6 +86,7 @@ class Btf {
     // name.
     std::optional<int64_t> enumerator(std::string_view name) const;
     std::vector<std::string> enumerator_names() const;
+    std::vector<std::string_view> type_names() const; // some of them twice
     std::optional<TypeId> by_name(std::string_view name) const;
     TypeStep step(TypeId type) const;
     // Parses "const char __user *", the notation of the kernel's system call table.

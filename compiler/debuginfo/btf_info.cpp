@@ -234,6 +234,13 @@ std::vector<std::string> BtfInfo::similar_enumerators(std::string_view name) con
     return similar.take();
 }
 
+std::vector<std::string> BtfInfo::similar_types(std::string_view name) const {
+    SimilarNames similar(name);
+    for (const std::string_view each : btf_.type_names())
+        similar.consider(each);
+    return similar.take();
+}
+
 Result<StatementResult> BtfInfo::statements(const FunctionPattern& pattern, bool) const {
     if (pattern.line_kind == FunctionPattern::LineKind::None && pattern.file.empty()) {
         StatementResult result;

@@ -37,6 +37,7 @@ class BtfInfo final : public WithoutDwarf {
         return btf_.enumerator(name);
     }
     std::vector<std::string> similar_enumerators(std::string_view name) const override;
+    std::vector<std::string> similar_types(std::string_view name) const override;
     std::optional<TypeId> type_by_name(std::string_view name) const override {
         return btf_.by_name(name);
     }

@@ -187,6 +187,19 @@ std::vector<std::string> Btf::enumerator_names() const {
     return names;
 }
 
+std::vector<std::string_view> Btf::type_names() const {
+    std::vector<std::string_view> names;
+    for (uint32_t id = 1; id < size(); id++) {
+        const BtfType at = type(id);
+        const bool is_named = at.kind == BtfKind::Struct || at.kind == BtfKind::Union ||
+                              at.kind == BtfKind::Enum || at.kind == BtfKind::Enum64 ||
+                              at.kind == BtfKind::Typedef || at.kind == BtfKind::Int;
+        if (is_named && !at.name.empty())
+            names.push_back(at.name);
+    }
+    return names;
+}
+
 std::optional<TypeId> Btf::by_name(std::string_view name) const {
     NamedType wanted = parse_type_name(name);
     if (wanted.name.empty())

@@ -263,6 +263,8 @@ class DebugInfo {
     virtual std::optional<int64_t> enumerator(std::string_view name) const = 0;
     // Returns names for hints, like similar_functions().
     virtual std::vector<std::string> similar_enumerators(std::string_view name) const = 0;
+    // The same for names of types, without "struct" and the like.
+    virtual std::vector<std::string> similar_types(std::string_view name) const = 0;
     // Finds "struct foo", "union foo", "enum foo", a typedef or a base type's name.
     virtual std::optional<TypeId> type_by_name(std::string_view name) const = 0;
 

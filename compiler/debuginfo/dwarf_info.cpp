@@ -319,8 +319,15 @@ std::vector<std::string> DwarfInfo::similar_functions(std::string_view name) con
 
 std::vector<std::string> DwarfInfo::similar_variables(std::string_view name) const {
     SimilarNames similar(name);
-    for (const VariableRecord& record : index_.variables())
+    std::unordered_set<uint64_t> addresses;
+    for (const VariableRecord& record : index_.variables()) {
         similar.consider(index_.text(record.name));
+        addresses.insert(record.address);
+    }
+    // Other symbols of variables: global().
+    for (const Symbol& symbol : image_.symbols_matching("*"))
+        if (addresses.contains(symbol.address))
+            similar.consider(symbol.name);
     return similar.take();
 }
 
@@ -384,6 +391,13 @@ std::optional<int64_t> DwarfInfo::enumerator(std::string_view name) const {
 std::vector<std::string> DwarfInfo::similar_enumerators(std::string_view name) const {
     SimilarNames similar(name);
     for (const EnumeratorRecord& record : index_.enumerators())
+        similar.consider(index_.text(record.name));
+    return similar.take();
+}
+
+std::vector<std::string> DwarfInfo::similar_types(std::string_view name) const {
+    SimilarNames similar(name);
+    for (const TypeRecord& record : index_.types())
         similar.consider(index_.text(record.name));
     return similar.take();
 }

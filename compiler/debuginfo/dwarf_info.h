@@ -41,6 +41,7 @@ class DwarfInfo final : public DebugInfo {
     }
     std::optional<int64_t> enumerator(std::string_view name) const override;
     std::vector<std::string> similar_enumerators(std::string_view name) const override;
+    std::vector<std::string> similar_types(std::string_view name) const override;
     std::optional<TypeId> type_by_name(std::string_view name) const override {
         return types_.by_name(name);
     }

@@ -64,6 +64,9 @@ class FirstInfo final : public DebugInfo {
     std::vector<std::string> similar_enumerators(std::string_view name) const override {
         return all().similar_enumerators(name);
     }
+    std::vector<std::string> similar_types(std::string_view name) const override {
+        return all().similar_types(name);
+    }
     std::optional<TypeId> type_by_name(std::string_view name) const override {
         return all().type_by_name(name);
     }

@@ -25,6 +25,7 @@ class SymbolInfo final : public WithoutDwarf {
     std::vector<CEnumerator> enumerators(TypeId) const override { return {}; }
     std::optional<int64_t> enumerator(std::string_view) const override { return std::nullopt; }
     std::vector<std::string> similar_enumerators(std::string_view) const override { return {}; }
+    std::vector<std::string> similar_types(std::string_view) const override { return {}; }
     std::optional<TypeId> type_by_name(std::string_view) const override { return std::nullopt; }
 };
 

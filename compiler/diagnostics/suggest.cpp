@@ -41,8 +41,27 @@ std::optional<std::string> nearest(std::string_view name,
     return best ? std::optional(*best) : std::nullopt;
 }
 
+namespace {
+
+// The one candidate that ends with the name as a word: sock_prot_num2str for prot_num2str.
+std::optional<std::string> longer_name(std::string_view name,
+                                       const std::vector<std::string>& candidates) {
+    constexpr size_t shortest = 6;
+    const std::string ending = "_" + std::string(name);
+    const auto fits = [&](const std::string& candidate) { return candidate.ends_with(ending); };
+    const auto found = std::find_if(candidates.begin(), candidates.end(), fits);
+    if (name.size() < shortest || found == candidates.end() ||
+        std::any_of(found + 1, candidates.end(), fits))
+        return std::nullopt;
+    return *found;
+}
+
+} // namespace
+
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
     auto found = nearest(name, candidates);
+    if (!found)
+        found = longer_name(name, candidates);
     return found ? "did you mean '" + *found + "'?" : std::string();
 }
 

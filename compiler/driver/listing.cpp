@@ -165,6 +165,20 @@ std::vector<ProbeListing> named_points(Invocation& invocation, const ast::ProbeP
     return out;
 }
 
+// Reports a pattern whose first component is nearly that of points: syscal.*.
+bool reports_unknown_beginning(Invocation& invocation, const ast::PointComponent& first,
+                               const std::vector<std::string>& aliases, const PointShapes& shapes) {
+    std::vector<std::string> names(shapes.roots().begin(), shapes.roots().end());
+    for (const std::string& each : aliases)
+        names.push_back(each.substr(0, each.find('.')));
+    const std::string hint = did_you_mean(first.name, names);
+    if (hint.empty() || first.name.find('*') != std::string::npos)
+        return false;
+    invocation.diagnostics.report(DiagnosticKind::UnknownProbeFamily, first.range, {first.name})
+        .hint(hint);
+    return true;
+}
+
 // Reports a point that no family of points has, and no tapset, if a tapset has similar names.
 bool reports_unknown_alias(Invocation& invocation, const ast::ProbePoint& point) {
     const Components& components = point.components;
@@ -185,7 +199,7 @@ bool reports_unknown_alias(Invocation& invocation, const ast::ProbePoint& point)
         const std::string kin = first + ".";
         if (std::none_of(aliases.begin(), aliases.end(),
                          [&](const std::string& each) { return each.starts_with(kin); }))
-            return false;
+            return reports_unknown_beginning(invocation, components.front(), aliases, shapes);
         invocation.diagnostics
             .report(DiagnosticKind::UnknownProbePoint,
                     components.front().range.to(components.back().range), {name})

@@ -212,7 +212,8 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
     // "tracepoint" for "trace"
     constexpr size_t shortest = 4;
     const auto beginning = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
-        return name.size() >= shortest && wrong.name.starts_with(name);
+        return (name.size() >= shortest && wrong.name.starts_with(name)) ||
+               (wrong.name.size() >= shortest - 1 && name.starts_with(wrong.name));
     });
     auto& diagnostic =
         resolver.diagnostics.report(DiagnosticKind::UnknownProbeFamily, wrong.range, {wrong.name});
@@ -222,6 +223,8 @@ const ProbeForms* find_forms(const ast::ProbePoint& point, Resolver& resolver) {
         diagnostic.hint(hint);
     else if (beginning != names.end())
         diagnostic.hint("did you mean '" + *beginning + "'?");
+    else if (could_follow.empty() && agree > 0)
+        diagnostic.hint("nothing can follow ." + point.components[agree - 1].name);
     else
         diagnostic.hint("djstap --dump-probe-types lists the probe points");
     return nullptr;

@@ -41,6 +41,23 @@ std::optional<TypeId> find_type(const DebugInfo& info, const std::string& name) 
     return type;
 }
 
+// The type that is probably meant, as it is written: "struct file" for "struct fil"; "": none.
+std::string hint_for_type(const DebugInfo& info, std::string name) {
+    for (const std::string_view tag : {"struct ", "union ", "enum "})
+        if (name.starts_with(tag))
+            name.erase(0, tag.size());
+    std::vector<std::string> names = info.similar_types(name);
+    if (auto near = nearest(name, names))
+        names = {name, *near};
+    else
+        names = {name};
+    for (const std::string& each : names)
+        for (const char* tag : {"struct ", "union ", "enum ", ""})
+            if (info.type_by_name(tag + each))
+                return "did you mean \"" + (tag + each) + "\"?";
+    return {};
+}
+
 // Returns "struct foo *" without its stars.
 std::string pointed_name(const std::string& type, bool& pointer) {
     std::string name = type;
@@ -203,6 +220,8 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
                     ? "write it as in C or C++: \"struct timespec\", "
                       "\"std::string\""
                     : "write it as in C: \"struct task_struct\"";
+            const std::string near =
+                failure.empty() ? hint_for_type(info, pointed_name(value.cast_type, pointer)) : "";
             return AccessError{DiagnosticKind::UnknownCastType,
                                value.range,
                                value.cast_type,
@@ -210,7 +229,9 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
                                    ? owner(info)
                                    : "'" + value.module + "'",
                                {},
-                               failure.empty() ? form : failure};
+                               !failure.empty() ? failure
+                               : near.empty()   ? form
+                                                : near};
         }
         const bool is_array = info.resolve(*type).kind == CTypeKind::Array;
         builder.start_pointer_to(*type, value.operand.get(),
@@ -246,12 +267,13 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
     if (value.base == Base::GlobalVariable) {
         auto variable = global_of(builder.info(), value.name, scope);
         if (!variable)
-            return AccessError{DiagnosticKind::UnknownKernelVariable,
-                               value.range,
-                               value.name,
-                               owner(builder.info()),
-                               {},
-                               {}};
+            return AccessError{
+                DiagnosticKind::UnknownKernelVariable,
+                value.range,
+                value.name,
+                owner(builder.info()),
+                {},
+                did_you_mean(value.name, builder.info().similar_variables(value.name))};
         if (!builder.start(variable->location, variable->type, value.name, owner(builder.info()),
                            value.range))
             return builder.error();
