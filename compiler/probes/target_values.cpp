@@ -221,7 +221,9 @@ std::optional<AccessError> begin(AccessBuilder& builder, const program::TargetVa
                       "\"std::string\""
                     : "write it as in C: \"struct task_struct\"";
             const std::string near =
-                failure.empty() ? hint_for_type(info, pointed_name(value.cast_type, pointer)) : "";
+                failure.empty() && !names_user_headers(value)
+                    ? hint_for_type(info, pointed_name(value.cast_type, pointer))
+                    : "";
             return AccessError{DiagnosticKind::UnknownCastType,
                                value.range,
                                value.cast_type,
