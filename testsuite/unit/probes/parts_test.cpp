@@ -146,8 +146,11 @@ TEST(Parts, TypesThatAreNamed) {
             found |= steps_of(access.value) == "operand +4 +2 load1s";
         EXPECT_TRUE(found) << type;
     }
-    EXPECT_EQ(part("struct nothing", "->x"),
-              "the kernel has no type 'struct nothing'; write it as in C: \"struct task_struct\"");
+    EXPECT_EQ(
+        part("struct unlike_any", "->x"),
+        "the kernel has no type 'struct unlike_any'; write it as in C: \"struct task_struct\"");
+    EXPECT_EQ(part("struct thin", "->x"),
+              "the kernel has no type 'struct thin'; did you mean \"struct thing\"?");
     EXPECT_TRUE(
         part("struct thing", "->nmber").ends_with("has no member 'nmber'; did you mean 'number'?"));
     EXPECT_TRUE(part("struct thing", "->zzz")

@@ -157,7 +157,7 @@ TEST_F(SymbolTexts, BelieveNothing) {
 TEST_F(SymbolTexts, OfProgramsAreOneLineEach) {
     const uint64_t slot =
         add(djs_word(0x401000, 1, false), std::string("0x401000 [/tmp/a\n 0x1 : b\x1b[2J\xc2\x9b"
-                                                      "c+0x401000]\0ab",
+                                                      "c+0x401000]\0abcde",
                                                       48));
     const std::string shown = R"(0x401000 [/tmp/a\012 0x1 : b\033[2J\302\233c+0x401000])";
     EXPECT_EQ(text('D', slots({slot})), shown);

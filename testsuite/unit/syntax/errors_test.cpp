@@ -271,8 +271,8 @@ TEST(Mistakes, EachGivesOneErrorAtItsPlace) {
 
 TEST(Mistakes, EveryKindOfThePhaseIsTested) {
     // Those with tests of their own, here and for macros.
-    std::set<std::string> tested{"unknown-escape", "nested-too-deeply", "too-many-errors",
-                                 "only-macros-here", "macro-too-large"};
+    std::set<std::string> tested{"unknown-escape",   "nested-too-deeply", "too-many-errors",
+                                 "only-macros-here", "macro-too-large",   "macro-hides-operator"};
     for (const Mistake& mistake : mistakes)
         tested.insert(mistake.tag);
     const char* of_the_phase[] = {
@@ -282,6 +282,15 @@ TEST(Mistakes, EveryKindOfThePhaseIsTested) {
     };
     for (const char* tag : of_the_phase)
         EXPECT_TRUE(tested.contains(tag)) << tag;
+}
+
+TEST(Mistakes, AMacroWithAnOperatorsNameIsAWarning) {
+    Parsing parsing;
+    auto parsed = parsing.parse("@define max(a) %( @a %) probe begin { print(@max(1)) }");
+    EXPECT_NE(parsed.diagnostics.find("t.stp:1:9: warning: the macro '@max' hides the operator"),
+              std::string::npos)
+        << parsed.diagnostics;
+    EXPECT_EQ(parsed.diagnostics.find("error"), std::string::npos) << parsed.diagnostics;
 }
 
 TEST(Mistakes, AnUnknownEscapeIsAWarning) {
