@@ -252,13 +252,21 @@ TEST_F(Accesses, TextsOfSeveralValues) {
         made.conversion = conversion;
         return made;
     };
-    text.format = {piece("{.narrow=", 'd'), piece(", .text=\"", 's'), piece("\", .lost=", 'd'),
-                   piece(", .gone=[", 's'), piece("], .below=", 'd'), piece("}", 0)};
-    text.parts = {at(&outer_, {load(8), load(1, true)}).value, at(&outer_.text, {load(8)}).value,
-                  at(nullptr, {add(8), load(8)}).value, at(nullptr, {add(16)}).value,
-                  at(&pointed_.below, {load(4, true)}).value};
+    text.format = {piece("whole=", 0),        piece("{.narrow=", 'd'), piece(", .text=\"", 's'),
+                   piece("\", .below=", 'd'), piece("}", 0),           piece(" lost=", 'd'),
+                   piece(" gone=", 0),        piece("{.narrow=", 'd'), piece(", .text=\"", 's'),
+                   piece("\"}", 0),           piece(" last=", 'd')};
+    text.shown = {{1, 5}, {7, 10}};
+    text.parts = {at(&outer_, {load(8), load(1, true)}).value,
+                  at(&outer_.text, {load(8)}).value,
+                  at(&pointed_.below, {load(4, true)}).value,
+                  at(nullptr, {add(8), load(8)}).value,
+                  at(&outer_, {load(8), load(1, true)}).value,
+                  at(nullptr, {add(16)}).value,
+                  at(nullptr, {add(5)}).value};
     const auto executed = print_values({text, at(nullptr, {add(7)}), text});
-    const std::string shown = "{.narrow=-3, .text=\"text\", .lost=0, .gone=[], .below=-70000} ";
+    const std::string shown =
+        "whole={.narrow=-3, .text=\"text\", .below=-70000} lost=0 gone=ERROR last=5 ";
     EXPECT_EQ(executed.output, shown + "7 " + shown);
     EXPECT_EQ(executed.messages, "");
 }
