@@ -18,7 +18,7 @@
 	F(djs_map_insert) F(djs_map_insert_long) F(djs_map_find_slot) F(djs_map_insert_slot) F(djs_map_erase) F(djs_map_erase_slot) F(djs_erase_slice) \
 	F(djs_has_slice) F(djs_map_clear) F(djs_foreach_begin) F(djs_foreach_next) F(djs_more_actions) F(djs_map_key) F(djs_map_value) \
 	F(djs_format) F(djs_text_copy) F(djs_text_concat) F(djs_text_compare) \
-	F(djs_text_length) F(djs_regex_search) F(djs_match_regex) F(memcpy) F(memmove) F(memset) \
+	F(djs_text_length) F(djs_shown_string) F(djs_regex_search) F(djs_match_regex) F(memcpy) F(memmove) F(memset) \
 	F(memcmp) F(strlen) F(djs_conditions_changed) F(djs_fp_from_single)
 
 #define LANGUAGE(F) \
