@@ -69,7 +69,10 @@ std::vector<std::string> messages_of(const std::string& text) {
         while (message.ends_with('\n') && message.rfind(" near ") == std::string::npos &&
                text[end - 1] == '\n' && message.size() == end - begin)
             message.pop_back();
-        messages.push_back(message);
+        // What helps against the error before it is the reader's advice, and no output of the
+        // script.
+        if (!message.starts_with("WARNING: that ended the session: "))
+            messages.push_back(message);
         begin = end;
     }
     return messages;
