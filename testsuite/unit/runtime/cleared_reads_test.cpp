@@ -2,25 +2,13 @@
 // A counter or a per-CPU statistic is cleared while it is read, once at each instruction of the
 // read: the processor traps after every instruction, and the trap's handler acts as another CPU.
 #include "globals_for_test.h"
+#include "single_step.h"
 #include "userspace/userspace.h"
 
-#include <csignal>
 #include <gtest/gtest.h>
 #include <vector>
-#include <x86intrin.h>
 
 namespace {
-
-constexpr unsigned long long single_step = 0x100;
-
-volatile sig_atomic_t until_clear; // instructions
-void (*clear_now)();
-
-void stepped(int) {
-    until_clear = until_clear - 1;
-    if (!until_clear)
-        clear_now();
-}
 
 class ClearedReads : public testing::Test {
   protected:
@@ -40,25 +28,12 @@ class ClearedReads : public testing::Test {
         counter = static_cast<s64*>(djs_user_symbol("djs_counters"));
         script_.counters = counter;
         ASSERT_EQ(djs_user_load(&script_, &options), 0) << djs_user_complaint();
-        struct sigaction action{};
-        action.sa_handler = stepped;
-        ASSERT_EQ(sigaction(SIGTRAP, &action, &before_), 0);
+        step_.start();
     }
     void TearDown() override {
-        sigaction(SIGTRAP, &before_, nullptr);
+        step_.stop();
         djs_user_unload();
         djs_user_exit();
-    }
-
-    // Returns false if `read` has fewer instructions.
-    template <typename Read>
-    static bool read_and_clear_after(int instructions, void (*how)(), Read read) {
-        until_clear = instructions;
-        clear_now = how;
-        __writeeflags(__readeflags() | single_step);
-        read();
-        __writeeflags(__readeflags() & ~single_step);
-        return until_clear <= 0;
     }
 
     std::vector<s64> words() const { return std::vector<s64>(use_.shape.bytes / sizeof(s64)); }
@@ -77,7 +52,7 @@ class ClearedReads : public testing::Test {
   private:
     djs_statistic_use use_{};
     struct djs_script script_{};
-    struct sigaction before_{};
+    SingleStep step_;
 };
 s64* ClearedReads::counter;
 
@@ -94,7 +69,7 @@ TEST_F(ClearedReads, OfACounterNeverSeeLessThanNothing) {
         djs_counter_clear(0);
         *counter += 100;
         s64 seen = 0;
-        const bool cleared = read_and_clear_after(
+        const bool cleared = SingleStep::interrupt_after(
             at,
             [] {
                 *counter += 5;
@@ -121,7 +96,7 @@ TEST_F(ClearedReads, OfAStatisticSeeWhatWasThereOrWhatCameThen) {
     for (;; at = next_of(at)) {
         djs_statistic_clear(0);
         record_on_both();
-        const bool cleared = read_and_clear_after(
+        const bool cleared = SingleStep::interrupt_after(
             at,
             [] {
                 djs_statistic_clear(0);

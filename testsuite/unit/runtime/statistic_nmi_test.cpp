@@ -2,24 +2,17 @@
 // An NMI adds to the very statistic whose update it interrupts, once at each instruction of that
 // update: the processor traps after every instruction, and the trap's handler acts as the NMI.
 #include "globals_for_test.h"
+#include "single_step.h"
 #include "userspace/userspace.h"
 
-#include <csignal>
 #include <gtest/gtest.h>
 #include <vector>
-#include <x86intrin.h>
 
 namespace {
 
-constexpr unsigned long long trap_flag = 0x100;
 constexpr s64 interrupted_adds = 7, nmi_adds = -3;
 
-volatile sig_atomic_t until_nmi; // instructions
-
-void trapped(int) {
-    until_nmi = until_nmi - 1;
-    if (until_nmi)
-        return;
+void add_in_nmi() {
     test_in_nmi = 1;
     djs_statistic_record(0, nmi_adds);
     test_in_nmi = 0;
@@ -41,23 +34,18 @@ class StatisticInNmi : public testing::Test {
         options.ring_bytes = 65536;
         ASSERT_EQ(djs_user_init(1), 0);
         ASSERT_EQ(djs_user_load(&script_, &options), 0) << djs_user_complaint();
-        struct sigaction action{};
-        action.sa_handler = trapped;
-        ASSERT_EQ(sigaction(SIGTRAP, &action, &before_), 0);
+        step_.start();
     }
     void TearDown() override {
-        sigaction(SIGTRAP, &before_, nullptr);
+        step_.stop();
         djs_user_unload();
         djs_user_exit();
     }
 
     // Returns false if the addition has fewer instructions.
     static bool add_with_nmi_after(int instructions) {
-        until_nmi = instructions;
-        __writeeflags(__readeflags() | trap_flag);
-        djs_statistic_record(0, interrupted_adds);
-        __writeeflags(__readeflags() & ~trap_flag);
-        return until_nmi <= 0;
+        return SingleStep::interrupt_after(instructions, add_in_nmi,
+                                           [] { djs_statistic_record(0, interrupted_adds); });
     }
 
     // Returns all that a reader gets: count, sum, minimum, maximum, the values for the variance,
@@ -70,14 +58,12 @@ class StatisticInNmi : public testing::Test {
     // The same without an interruption.
     static void add_apart() {
         djs_statistic_record(0, interrupted_adds);
-        test_in_nmi = 1;
-        djs_statistic_record(0, nmi_adds);
-        test_in_nmi = 0;
+        add_in_nmi();
     }
 
     djs_statistic_use use_{};
     struct djs_script script_{};
-    struct sigaction before_{};
+    SingleStep step_;
 };
 
 } // namespace
