@@ -119,45 +119,47 @@ std::optional<Known> parse(std::string_view text) {
 
 } // namespace
 
+template <class Content, class Read>
+const std::optional<Content>& ProgramSymbols::keep(Kept<Content>& kept, const std::string& path,
+                                                   const std::string& build_id, Read read) const {
+    const std::pair key(path, build_id);
+    if (const auto known = kept.files.find(key); known != kept.files.end())
+        return known->second;
+    if (kept.bytes >= most_bytes_)
+        kept = {};
+    std::optional<Content>& content = kept.files[key];
+    content = read();
+    kept.bytes += content ? content->memory() : 0;
+    return content;
+}
+
 const std::optional<ElfSymbols>& ProgramSymbols::file(const std::string& path,
                                                       const std::string& build_id) {
-    const std::pair key(path, build_id);
-    if (const auto known = files_.find(key); known != files_.end())
-        return known->second;
-    if (bytes_of_symbols_ >= most_bytes_) {
-        files_.clear();
-        bytes_of_symbols_ = 0;
-    }
-    std::optional<ElfSymbols>& symbols = files_[key];
-    symbols = path == kernel_library ? read_kernel_library() : read_file_symbols(path, build_id);
-    if (symbols && symbols->build_id() != build_id)
-        symbols.reset();
-    if (build_id.size() > 2 && !(symbols && symbols->has_table())) {
-        auto separate = read_file_symbols(debug_file(build_id), build_id);
-        if (separate && separate->has_table())
-            symbols = std::move(separate);
-    }
-    bytes_of_symbols_ += symbols ? symbols->memory() : 0;
-    return symbols;
+    return keep(symbols_, path, build_id, [&] {
+        auto symbols =
+            path == kernel_library ? read_kernel_library() : read_file_symbols(path, build_id);
+        if (symbols && symbols->build_id() != build_id)
+            symbols.reset();
+        if (build_id.size() > 2 && !(symbols && symbols->has_table())) {
+            auto separate = read_file_symbols(debug_file(build_id), build_id);
+            if (separate && separate->has_table())
+                symbols = std::move(separate);
+        }
+        return symbols;
+    });
 }
 
 const std::optional<ElfLines>& ProgramSymbols::lines_of(const std::string& path,
                                                         const std::string& build_id) {
-    const std::pair key(path, build_id);
-    if (const auto known = lines_.find(key); known != lines_.end())
-        return known->second;
-    if (bytes_of_lines_ >= most_bytes_) {
-        lines_.clear();
-        bytes_of_lines_ = 0;
-    }
-    std::optional<ElfLines>& lines = lines_[key];
-    if (path == kernel_library)
+    return keep(lines_, path, build_id, [&] {
+        std::optional<ElfLines> lines;
+        if (path == kernel_library)
+            return lines;
+        lines = read_lines(path, build_id);
+        if (!lines && build_id.size() > 2)
+            lines = read_lines(debug_file(build_id), build_id);
         return lines;
-    lines = read_lines(path, build_id);
-    if (!lines && build_id.size() > 2)
-        lines = read_lines(debug_file(build_id), build_id);
-    bytes_of_lines_ += lines ? lines->memory() : 0;
-    return lines;
+    });
 }
 
 std::optional<ElfLines::Place> ProgramSymbols::place(std::string_view known, bool returns) {

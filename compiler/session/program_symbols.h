@@ -26,16 +26,25 @@ class ProgramSymbols {
     // Returns the file and the line of the source code.
     std::optional<ElfLines::Place> place(std::string_view known, bool returns);
     // The memory of the lines that are kept.
-    size_t bytes_of_lines() const { return bytes_of_lines_; }
+    size_t bytes_of_lines() const { return lines_.bytes; }
 
   private:
+    // What was read of files, by path and build-id, and its memory.
+    template <class Content> struct Kept {
+        std::map<std::pair<std::string, std::string>, std::optional<Content>> files;
+        size_t bytes = 0;
+    };
+    // Returns what is kept of a file, or keeps what `read` returns.
+    template <class Content, class Read>
+    const std::optional<Content>& keep(Kept<Content>& kept, const std::string& path,
+                                       const std::string& build_id, Read read) const;
     // What these return is valid until the next call.
     const std::optional<ElfSymbols>& file(const std::string& path, const std::string& build_id);
     const std::optional<ElfLines>& lines_of(const std::string& path, const std::string& build_id);
 
-    std::map<std::pair<std::string, std::string>, std::optional<ElfSymbols>> files_;
-    std::map<std::pair<std::string, std::string>, std::optional<ElfLines>> lines_;
-    size_t bytes_of_symbols_ = 0, bytes_of_lines_ = 0, most_bytes_;
+    Kept<ElfSymbols> symbols_;
+    Kept<ElfLines> lines_;
+    size_t most_bytes_;
 };
 
 } // namespace djstap
