@@ -169,8 +169,9 @@ class Run:
         self.mutants = {each: known[wanted[each]][1] for each in read}
         possible = {each.key() for found in self.mutants.values() for each in found}
         unread = tuple(f"{each}:" for each in self.paths if each not in self.files)
-        for key in sorted(each for each in self.equivalent.keys() - possible if not each.startswith(unread)):
-            sys.exit(f"mutate: {equivalent.PATH} names a change that nobody can make: {key}")
+        stale = sorted(each for each in self.equivalent.keys() - possible if not each.startswith(unread))
+        if stale:
+            sys.exit("\n  ".join([f"mutate: {equivalent.PATH} names changes that nobody can make:", *stale]))
         say(f"{sum(map(len, self.mutants.values()))} changes are possible in {len(read)} files, "
             f"{sum(len(blocks) for _, blocks in self.files.values())} blocks")
 
