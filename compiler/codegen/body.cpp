@@ -141,31 +141,34 @@ void Body::next_overload(const program::Function& function, const std::vector<Va
         fail(overloads_exhausted, function.range); // the caller knows the place
         return;
     }
-    Value result = call_overload(*function.next_overload, arguments, text_result_, function.range);
+    Value result = call_overload(*function.next_overload, arguments, text_result_, function.range,
+                                 Caller::Ended);
     if (number_result_)
         builder_.CreateStore(result, number_result_);
     builder_.CreateBr(exit_);
 }
 
-// Calls a function with its parameters' values; returns a number, or `out`.
+// Calls an overload with the parameters' values; returns a number, or `out`. `caller` tells whether
+// this function has ended, so that the overload takes its place in scratch memory and among the
+// calls that count.
 Value Body::call_overload(const program::Function& function, const std::vector<Value>& arguments,
-                          Value out, SourceRange range) {
+                          Value out, SourceRange range, Caller caller) {
     if (!function.body && function.intrinsic.empty())
-        return call_embedded(function, arguments, out, range);
-    if (!function.body) {
-        std::vector<Value> all{ctx_};
-        if (out)
-            all.push_back(out);
-        all.insert(all.end(), arguments.begin(), arguments.end());
-        return call_intrinsic(function, all, out, range);
-    }
-    calls_.emplace_back(scratch_top_, &function);
-    std::vector<Value> all{
-        ctx_, builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_)};
+        return call_embedded(function, arguments, out, range, caller);
+    std::vector<Value> all{ctx_};
     if (out)
         all.push_back(out);
     all.insert(all.end(), arguments.begin(), arguments.end());
-    Value result = builder_.CreateCall(script_.functions.at(&function).function, all);
+    if (!function.body)
+        return call_intrinsic(function, all, out, range);
+    Value result;
+    if (caller == Caller::Ended) {
+        calls_.push_back({0, &function, false});
+        all.insert(all.begin() + 1, scratch_base_);
+        result = builder_.CreateCall(script_.functions.at(&function).function, all);
+    } else {
+        result = call_body(function, std::move(all));
+    }
     check_error();
     return out ? out : result;
 }

@@ -147,6 +147,7 @@ class Body {
     Value call(const program::Call& call, Value to = nullptr);
     std::vector<Value> values_of(const std::vector<program::ExpressionPtr>& arguments);
     Value clock(const program::Function& function);
+    Value call_body(const program::Function& function, std::vector<Value> arguments);
     Value call_intrinsic(const program::Function& function, const std::vector<Value>& arguments,
                          Value out, SourceRange range);
     Value embedded_call(const program::Call& call);
@@ -158,12 +159,13 @@ class Body {
                       const std::vector<program::EmbeddedParameter>& parameters, SourceRange range);
     Value embedded_expression(const program::EmbeddedC& node);
     void embedded_statement(const program::EmbeddedStatement& node);
+    enum class Caller { Continues, Ended }; // of an overload, by `next`
     Value call_embedded(const program::Function& function, const std::vector<Value>& arguments,
-                        Value out, SourceRange range);
+                        Value out, SourceRange range, Caller caller);
     Value after_next(const program::Function& function, const std::vector<Value>& arguments,
-                     Value out, Value result, SourceRange range);
+                     Value out, Value result, SourceRange range, Caller caller);
     Value call_overload(const program::Function& function, const std::vector<Value>& arguments,
-                        Value out, SourceRange range);
+                        Value out, SourceRange range, Caller caller);
     void check_error_at(SourceRange range);
     void check_call(const program::Function& function, SourceRange range);
 

@@ -11,8 +11,8 @@ uint64_t Depth::deepest(uint64_t own, const std::vector<ScratchCall>& calls) {
 
 uint64_t Depth::deepest(uint64_t own, const std::vector<ScratchCall>& calls, int64_t nesting) {
     uint64_t most = own;
-    for (const auto& [scratch_begin, callee] : calls) {
-        const int64_t left = nesting - callee->counts_nesting;
+    for (const auto& [scratch_begin, callee, counted] : calls) {
+        const int64_t left = nesting - counted;
         if (left < 0)
             continue; // that call fails
         const std::pair<const program::Function*, int64_t> key{callee, left};

@@ -7,9 +7,9 @@
 
 namespace djstap::codegen {
 
-// At most MAXNESTING calls of functions that count their nesting are active at a time; the others
-// cannot call themselves. Every result is cached, because the number of call paths may be
-// exponential.
+// At most MAXNESTING calls that count are active at a time; the others make no circle: neither
+// those of functions that cannot call themselves, nor `next`, which goes on to overloads of lower
+// priority. Every result is cached, because the number of call paths may be exponential.
 class Depth {
   public:
     enum class Of {

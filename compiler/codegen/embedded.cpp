@@ -322,12 +322,12 @@ Value Body::embedded_call(const program::Call& node) {
                                                                     : number(*node.arguments[i]));
     return call_embedded(function, arguments,
                          function.return_type == Type::String ? scratch_text() : nullptr,
-                         node.range);
+                         node.range, Caller::Continues);
 }
 
 // Returns a number, or `out`.
 Value Body::call_embedded(const program::Function& function, const std::vector<Value>& arguments,
-                          Value out, SourceRange range) {
+                          Value out, SourceRange range, Caller caller) {
     std::vector<Value> all{ctx_};
     std::vector<llvm::Type*> types{script_.types.pointer};
     if (out) {
@@ -353,13 +353,13 @@ Value Body::call_embedded(const program::Function& function, const std::vector<V
     Value result = builder_.CreateCall(callee, all);
     check_error_at(range);
     if (function.embedded.find("STAP_NEXT") != std::string::npos)
-        return after_next(function, arguments, out, is_number ? result : nullptr, range);
+        return after_next(function, arguments, out, is_number ? result : nullptr, range, caller);
     return out ? out : is_number ? result : script_.number(0);
 }
 
 // If the C code executed STAP_NEXT, the next overload's value replaces its own.
 Value Body::after_next(const program::Function& function, const std::vector<Value>& arguments,
-                       Value out, Value result, SourceRange range) {
+                       Value out, Value result, SourceRange range, Caller caller) {
     auto *handed_on = block("handed_on"), *done = block("overload");
     auto* slot = entry_alloca(script_.types.i64, "overload");
     builder_.CreateStore(result ? result : script_.number(0), slot);
@@ -369,7 +369,7 @@ Value Body::after_next(const program::Function& function, const std::vector<Valu
     begin(handed_on);
     builder_.CreateStore(script_.u32(0), mark);
     if (function.next_overload) {
-        Value value = call_overload(*function.next_overload, arguments, out, range);
+        Value value = call_overload(*function.next_overload, arguments, out, range, caller);
         if (result)
             builder_.CreateStore(value, slot);
         builder_.CreateBr(done);

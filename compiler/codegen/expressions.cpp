@@ -364,6 +364,13 @@ Value Body::call(const program::Call& node, Value to) {
     if (is_intrinsic)
         return call_intrinsic(function, arguments, out, node.range);
 
+    Value result = call_body(function, std::move(arguments));
+    check_call(function, node.range);
+    return yields_text ? out : result;
+}
+
+// `arguments`: the context, `out` if it returns a string, and the parameters' values.
+Value Body::call_body(const program::Function& function, std::vector<Value> arguments) {
     Value nesting_at = field(offsetof(djs_ctx, nesting), "nesting");
     if (function.counts_nesting) {
         Value nesting =
@@ -373,16 +380,15 @@ Value Body::call(const program::Call& node, Value to) {
                 "MAXNESTING exceeded", function.range);
         builder_.CreateStore(nesting, nesting_at);
     }
-    calls_.emplace_back(scratch_top_, &function);
+    calls_.push_back({scratch_top_, &function, function.counts_nesting});
     arguments.insert(arguments.begin() + 1,
                      builder_.CreateConstGEP1_32(script_.types.i8, scratch_base_, scratch_top_));
-    auto* result = builder_.CreateCall(script_.functions.at(&function).function, arguments);
+    Value result = builder_.CreateCall(script_.functions.at(&function).function, arguments);
     if (function.counts_nesting) {
         Value nesting = builder_.CreateLoad(script_.types.i32, nesting_at);
         builder_.CreateStore(builder_.CreateSub(nesting, script_.u32(1)), nesting_at);
     }
-    check_call(function, node.range);
-    return yields_text ? out : static_cast<Value>(result);
+    return result;
 }
 
 Value Body::clock(const program::Function& function) {

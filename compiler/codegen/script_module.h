@@ -45,8 +45,13 @@ struct GlobalStorage {
     bool inline_adds = false;              // PerCpuStatistic: <<< is inlined in the handler
 };
 
-// A call: the offset of the callee's scratch memory in the caller's, and the callee.
-using ScratchCall = std::pair<uint32_t, const program::Function*>;
+// A call of a function.
+struct ScratchCall {
+    uint32_t scratch_begin; // of the callee's scratch memory in the caller's
+    const program::Function* callee;
+    bool counted; // towards MAXNESTING; `next` calls an overload without it, as it replaces its
+                  // caller
+};
 
 // A compiled script function.
 struct CompiledFunction {
