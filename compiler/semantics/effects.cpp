@@ -323,6 +323,13 @@ void join_conditions(const std::vector<Probe*>& probes, std::vector<Found>& foun
     }
 }
 
+bool contains_next(Statement& body) {
+    bool found = false;
+    walk_statements(body,
+                    [&](const Statement& node) { found |= node.kind == StatementKind::Next; });
+    return found;
+}
+
 } // namespace
 
 void find_recursion(Program& program) {
@@ -359,6 +366,9 @@ void compute_effects(Program& program, uint64_t max_statements) {
         found.effects = function->effects; // those of an intrinsic, from its declaration
         if (function->body)
             Collector(found, true).statement(*function->body);
+        // `next` without a further overload is a run-time error.
+        found.effects.can_fail |=
+            function->body && !function->next_overload && contains_next(*function->body);
         Collector(found, true).embedded(function->embedded_globals);
         if (!function->embedded.empty()) {
             Collector(found, true).embedded_code(function->embedded);

@@ -37,6 +37,17 @@ constexpr const char* declarations =
     "global n, s, a, w%, t, h, b, keys\n"
     "function touch() { n++; a[1] = 2; w[1] = 2; s = \"x\"; t <<< 1; h[1] <<< 1; b[1, 2] = 3 }\n";
 
+TEST(SemanticsEffects, NextWithoutAFurtherOverloadFails) {
+    const auto of = [](const std::string& functions) {
+        return effects_of("global n\n" + functions + " probe begin { f(1); n++ }");
+    };
+    EXPECT_EQ(of("function f(x) { next }"), "fails");
+    EXPECT_EQ(of("function f(x) { if (x > 1) next; return 10 }"), "fails");
+    EXPECT_EQ(of("function f(x) { if (x > 1) next; return 10 } function f(x) { return 20 }"), "");
+    EXPECT_EQ(of("function f(x) { if (x > 1) next; return 10 } function f(x) { next }"), "fails");
+    EXPECT_EQ(of("function g(x) { next } function f(x) { g(x) }"), "fails");
+}
+
 TEST(SemanticsEffects, OfEachStatement) {
     for (const auto& [body, effects] : std::initializer_list<std::pair<const char*, const char*>>{
              {"n++", ""},
