@@ -209,6 +209,7 @@ llvm::Constant* ScriptModule::map_shape(const program::Global& global) const {
                : type == program::Type::Statistic ? DJS_STATISTIC
                                                   : DJS_LONG;
     };
+    static_assert(program::max_keys == DJS_MAX_KEYS);
     std::array<uint8_t, DJS_MAX_KEYS> keys{};
     for (size_t i = 0; i < keys.size() && i < global.keys.size(); i++)
         keys[i] = type_of(global.keys[i]);

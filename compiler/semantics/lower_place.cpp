@@ -20,6 +20,16 @@ uint32_t Lowering::local(const std::string& name, SourceRange range) {
 }
 
 bool Lowering::key_count(GlobalState& global, size_t count, SourceRange range) {
+    if (count > program::max_keys) {
+        if (!global.arity_reported)
+            diagnostics_
+                .report(DiagnosticKind::TooManyKeys, range,
+                        {global.declaration->name, std::to_string(count),
+                         std::to_string(program::max_keys)})
+                .hint("join some of them to a string: sprintf(\"%d %d\", a, b)");
+        global.arity_reported = true;
+        return false;
+    }
     const bool sized = global.declaration->size || global.declaration->wrap;
     if (!global.arity && !(count == 0 && sized)) {
         global.arity = count;

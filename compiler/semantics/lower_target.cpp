@@ -75,8 +75,17 @@ Value Lowering::target(const ast::TargetSymbol& node, bool writing) {
     const bool of_return =
         node.name == "$return" || node.name.rfind("$$return", 0) == 0 || node.name == "$$name";
     if (body_->probe && body_->probe->is_return && body_->mode == Body::Mode::Normal &&
-        !of_return && !global_variable && !writing)
-        return target_at_entry(node);
+        !of_return && !global_variable) {
+        if (!writing)
+            return target_at_entry(node);
+        diagnostics_.report(DiagnosticKind::WriteAtReturn, node.range, {node.name})
+            .hint(node.components.empty()
+                      ? "the function has ended: change it in a probe of the function's entry"
+                      : "the register that held it may hold anything now; write to what it points "
+                        "to by @cast(" +
+                            node.name + ", \"…\")");
+        return broken(node.range);
+    }
     auto to = make<program::TargetValue>(node.range);
     to->address_of = node.address_of;
     if (global_variable) {

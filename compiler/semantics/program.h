@@ -83,6 +83,8 @@ enum class Storage : uint8_t {
     Constant // a scalar that is never written: its initial value
 };
 
+inline constexpr size_t max_keys = 9; // of an array, as in SystemTap
+
 struct Global {
     std::string name;
     SourceRange range;

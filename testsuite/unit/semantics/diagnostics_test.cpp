@@ -205,6 +205,14 @@ const std::vector<Case>& cases() {
          "does more than"},
         {"target-not-available", "probe procfs(\"x\").read { print($value) }", "is not available"},
         {"not-a-variable", "probe procfs(\"x\").write { $value = \"a\" }", "cannot be changed"},
+        {"too-many-keys",
+         "global a probe begin { a[1,2,3,4,5,6,7,8,9,0] = 1; println(a[1,2,3,4,5,6,7,8,9,0]) }",
+         "'a' has 10 keys here; an array has at most 9"},
+        {"too-many-keys", "global s probe begin { s[1,2,3,4,5,6,7,8,9,0] <<< 1 }", "has 10 keys"},
+        {"too-many-keys",
+         "global a probe begin { foreach ([b,c,d,e,f,g,h,i,j,k] in a) println(b) }", "has 10 keys"},
+        {"too-many-keys", "global a probe begin { if ([1,2,3,4,5,6,7,8,9,0] in a) exit() }",
+         "has 10 keys"},
         {"not-a-structure", "probe procfs(\"x\").write { print($value->x) }", "no members"},
         {"not-indexable", "probe procfs(\"x\").write { print($value[0]) }", "a string"},
         {"no-address", "probe procfs(\"x\").write { print(&$value) }", "'&' applies only"},
@@ -291,7 +299,7 @@ TEST(SemanticsDiagnostics, AllAreCovered) {
     // Tested by hand below; guru-function and system-refused, which need a library, in
     // testsuite/language.
     std::set<std::string> covered = {"foreach-sort", "not-a-variable", "guru-function",
-                                     "system-refused"};
+                                     "system-refused", "write-at-return"};
     for (const Case& item : cases())
         covered.insert(item.tag);
     static constexpr const char* tags[] = {
@@ -301,6 +309,27 @@ TEST(SemanticsDiagnostics, AllAreCovered) {
     };
     for (const char* tag : tags)
         EXPECT_TRUE(covered.count(tag)) << tag << " has no test";
+}
+
+// The places of a function's parameters hold anything when it returns.
+TEST(SemanticsDiagnostics, ParametersAreNotWrittenAtTheReturn) {
+    SemanticsOptions options;
+    options.guru = true;
+    for (const char* statement :
+         {"$x = 1", "$x++", "$x += 2", "$x->a = 1", "$x->a[pid()]++", "$x[0] = 3"}) {
+        const std::string body = std::string("{ ") + statement + " }";
+        const Analysis at_return("probe kernel.function(\"f\").return " + body, options);
+        EXPECT_EQ(at_return.count("write-at-return"), 1u) << statement << at_return.errors();
+        EXPECT_NE(at_return.errors().find("'$x' cannot be changed in a return probe"),
+                  std::string::npos)
+            << at_return.errors();
+        const Analysis at_entry("probe kernel.function(\"f\") " + body, options);
+        EXPECT_TRUE(at_entry.program) << statement << at_entry.errors();
+    }
+    const Analysis result(
+        "probe kernel.function(\"f\").return { $return = 1; $return->a = 2; @var(\"v\") = 3 }",
+        options);
+    EXPECT_TRUE(result.program) << result.errors();
 }
 
 TEST(SemanticsDiagnostics, CaretIsAtTheMistake) {
