@@ -285,6 +285,9 @@ class Body {
 
     // target_values.cpp
     Value target_value(const program::TargetValue& value);
+    Value place_operand(const program::Expression& node);
+    std::pair<Value, Value> change_target(const program::TargetValue& place,
+                                          const std::function<Value(Value)>& change);
     Value target_text(const TargetAccess& access, SourceRange range);
     // Parts of it.
     Argument plain_part(const Access& how, SourceRange range);
@@ -358,6 +361,8 @@ class Body {
     llvm::AllocaInst* charged_ = nullptr; // of a function that settles its charges at its end
     uint32_t scratch_top_ = 0, scratch_peak_ = 0;
     std::vector<ScratchCall> calls_;
+    // The operands of the place that is being changed, evaluated.
+    std::map<const program::Expression*, Value>* evaluated_ = nullptr;
     std::vector<llvm::AllocaInst*> slots_;
     std::map<size_t, llvm::AllocaInst*> key_areas_; // by the number of keys
     std::vector<llvm::Function*> comparisons_;

@@ -461,9 +461,10 @@ Value Body::assignment(const program::Assignment& node) {
             builder_.CreateCall(script_.runtime("djs_file_append"), {ctx_, right});
             return target_value(place);
         }
-        Value value = node.op ? combined(target_value(place)) : right;
-        write_target(place, value);
-        return value;
+        if (node.op)
+            return change_target(place, combined).second;
+        write_target(place, right);
+        return right;
     }
     default:
         script_.unexpected(node.range, "an assignment to no place");
@@ -488,10 +489,7 @@ Value Body::increment(const program::Increment& node) {
         }
         values = update_global(place, change);
     } else if (node.place->kind == ExpressionKind::TargetValue) {
-        const auto& place = program::as<program::TargetValue>(*node.place);
-        values.first = target_value(place);
-        values.second = change(values.first);
-        write_target(place, values.second);
+        values = change_target(program::as<program::TargetValue>(*node.place), change);
     }
     return node.prefix ? values.second : values.first;
 }

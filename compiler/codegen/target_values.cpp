@@ -5,6 +5,7 @@
 #include "include/script.h"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/Support/SaveAndRestore.h>
 
 #include <algorithm>
 #include <utility>
@@ -165,6 +166,29 @@ Value Body::computed(const Access& how, SourceRange range) {
     return take();
 }
 
+// The value of an index, or of what @cast casts; in a change of a place, that of its first
+// evaluation.
+Value Body::place_operand(const program::Expression& node) {
+    if (!evaluated_)
+        return number(node);
+    if (const auto known = evaluated_->find(&node); known != evaluated_->end())
+        return known->second;
+    Value value = number(node);
+    evaluated_->emplace(&node, value);
+    return value;
+}
+
+// Returns the old and the new value. The place's indexes are evaluated once.
+std::pair<Value, Value> Body::change_target(const program::TargetValue& place,
+                                            const std::function<Value(Value)>& change) {
+    std::map<const program::Expression*, Value> evaluated;
+    const llvm::SaveAndRestore once(evaluated_, &evaluated);
+    Value before = target_value(place);
+    Value after = change(before);
+    write_target(place, after);
+    return {before, after};
+}
+
 Value Body::access(const Access& how, SourceRange range) {
     Value value = nullptr;
     auto add_offset = [&](Value to, int64_t amount) {
@@ -187,7 +211,7 @@ Value Body::access(const Access& how, SourceRange range) {
         value = computed(how, range);
         break;
     case Access::Base::Operand:
-        value = number(*how.operand);
+        value = place_operand(*how.operand);
         break;
     case Access::Base::ReturnValue:
         value = hit_.return_value();
@@ -218,7 +242,7 @@ Value Body::access(const Access& how, SourceRange range) {
         switch (step.kind) {
         case AccessStep::Kind::AddIndex:
             value = builder_.CreateAdd(
-                value, builder_.CreateMul(number(*step.index), script_.number(step.amount)));
+                value, builder_.CreateMul(place_operand(*step.index), script_.number(step.amount)));
             break;
         case AccessStep::Kind::Extend:
             value = narrow(script_, builder_, value, step.size, step.is_signed);
@@ -405,6 +429,8 @@ void Body::write_target(const program::TargetValue& place, Value value) {
         bits = address.steps.back();
         address.steps.pop_back();
     }
+    std::map<const program::Expression*, Value> evaluated; // for the word of a bit-field
+    const llvm::SaveAndRestore once(evaluated_, evaluated_ ? evaluated_ : &evaluated);
     const std::string name(script_.diagnostics.sources().text(place.range));
     const bool is_user = address.space == AddressSpace::User;
     if (found->is_text || address.steps.empty() || (is_user && script_.kernel.user_space) ||
