@@ -62,6 +62,7 @@ struct CodegenKernel {
     uint64_t irq_stack = 0;    // … of the per-CPU variable hardirq_stack_ptr; 0: unknown
     uint64_t loaded_mm = 0;    // … of the per-CPU variable cpu_tlbstate; 0: unknown
     uint64_t rethook = 0;      // … to which kretprobes have functions return; 0: unknown
+    uint64_t graph_return = 0; // … to which the function_graph tracer does; 0: unknown
     // A symbol that scripts may refer to, and its link-time address: other addresses of the kernel
     // are expressed relative to it.
     static constexpr const char* reference_symbol = "memset";

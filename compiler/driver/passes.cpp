@@ -93,6 +93,8 @@ CodegenKernel describe_kernel(const Kernel& kernel, const RuntimeKit& kit) {
         known.loaded_mm = state->address;
     if (auto rethook = kernel.symbol("arch_rethook_trampoline"))
         known.rethook = rethook->address;
+    if (auto graph = kernel.symbol("return_to_handler"))
+        known.graph_return = graph->address;
     if (auto reference = kernel.symbol(CodegenKernel::reference_symbol))
         known.reference = reference->address;
     known.mitigations.landing_pads = kernel.has_ibt();

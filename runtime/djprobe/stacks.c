@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Finds the tasks that are inside a function with a return djprobe by scanning their stacks: from
-// the call until the function returns, one word there is the return address in the trampoline.
+// the call until the function returns, one word there is the return address in the trampoline, or
+// what a kretprobe or the function_graph tracer has put in its place. The latter happens where the
+// probed function jumps to one whose return is hooked.
 #include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/sched/signal.h>
@@ -19,7 +21,7 @@
 
 enum presence {
 	OUTSIDE,
-	PERHAPS_INSIDE, /* its stack has such a word, which may be stale */
+	PERHAPS_INSIDE, /* its stack has such a word, which may be stale, or stand for another */
 	INSIDE,
 };
 
@@ -54,9 +56,19 @@ static bool is_return_to_trampoline(unsigned long address)
 	       djs_is_call(text) && is_continuation(djs_callee(text, address - DJS_CALL_BYTES));
 }
 
+/* True if the address is that of a hook, which knows where the function returns to. Hooks keep that
+ * in lists that change with each call of a running task, but the word on the stack is always
+ * either the one or the other. */
+static bool is_return_to_hook(unsigned long address)
+{
+	return address &&
+	       ((djs_script.rethook && address == djs_script.rethook + djs_biases[0]) ||
+		(djs_script.graph_return && address == djs_script.graph_return + djs_biases[0]));
+}
+
 /* Scans the whole stack: the stack pointer of a running task may be anywhere in it. Stacks may be
  * freed while they are read: nofault reads. */
-static bool stack_has_return_to_trampoline(struct task_struct *task)
+static bool stack_may_return_to_trampoline(struct task_struct *task)
 {
 	unsigned long words[CHUNK_WORDS], stack = (unsigned long)task_stack_page(task), at;
 	u32 i;
@@ -67,7 +79,7 @@ static bool stack_has_return_to_trampoline(struct task_struct *task)
 		if (copy_from_kernel_nofault(words, (void *)at, sizeof(words)))
 			continue;
 		for (i = 0; i < CHUNK_WORDS; i++)
-			if (is_return_to_trampoline(words[i]))
+			if (is_return_to_trampoline(words[i]) || is_return_to_hook(words[i]))
 				return true;
 	}
 	return false;
@@ -87,8 +99,8 @@ static bool is_blocked(struct task_struct *task)
 }
 
 /*
- * Counts the calls that the task is in, by the unwinder: exact unless the unwinder reports an
- * error.
+ * The unwinder is exact unless it reports an error. It asks the hooks for the addresses that they
+ * have replaced, but finds only one of two hooks of the same word.
  */
 static enum presence unwind_blocked(struct task_struct *task)
 {
@@ -102,7 +114,7 @@ static enum presence unwind_blocked(struct task_struct *task)
 
 		if (regs && user_mode(regs))
 			break; /* the bottom of its kernel stack */
-		if (!address)
+		if (!address || is_return_to_hook(address))
 			return PERHAPS_INSIDE;
 		if (is_return_to_trampoline(address))
 			return INSIDE;
@@ -118,7 +130,7 @@ static enum presence presence_of(struct task_struct *task)
 	enum presence presence = PERHAPS_INSIDE;
 	unsigned long irq_flags;
 
-	if (!stack_has_return_to_trampoline(task))
+	if (!stack_may_return_to_trampoline(task))
 		return OUTSIDE;
 	raw_spin_lock_irqsave(&task->pi_lock, irq_flags);
 	if (is_blocked(task))
@@ -136,15 +148,18 @@ s64 djs_calls_of_current(void)
 	for (unwind_start(&frames, current, NULL, NULL); !unwind_done(&frames);
 	     unwind_next_frame(&frames)) {
 		struct pt_regs *regs = unwind_get_entry_regs(&frames, NULL);
+		unsigned long address = unwind_get_return_address(&frames);
 
 		if (regs && user_mode(regs))
 			return count;
-		count += is_return_to_trampoline(unwind_get_return_address(&frames));
+		if (is_return_to_hook(address))
+			return S32_MAX;
+		count += is_return_to_trampoline(address);
 	}
 	if (!unwind_error(&frames))
 		return count;
 #endif
-	return count || stack_has_return_to_trampoline(current) ? S32_MAX : 0;
+	return count || stack_may_return_to_trampoline(current) ? S32_MAX : 0;
 }
 
 /* ---- all tasks ------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #endif
 
-#define DJS_ABI_VERSION 19u
+#define DJS_ABI_VERSION 20u
 
 enum djs_state {
 	DJS_STATE_LOADED = 0, /* nothing has run yet */
