@@ -86,7 +86,8 @@ class Image {
     virtual size_t fentry_site_count() const = 0;
 
     // Returns whether kprobes are refused: __kprobes/NOKPROBE_SYMBOL (_kprobe_blacklist),
-    // .noinstr.text, .entry.text, .init.text and the like, static branches and static calls.
+    // .noinstr.text, .entry.text, .init.text and the like, static branches and static calls; or
+    // would have to be, like the trampolines of static calls.
     virtual bool kprobe_forbidden(uint64_t address) const = 0;
 
     // Returns bytes of text or read-only data as linked; empty if unavailable.

@@ -19,7 +19,13 @@ constexpr std::pair<std::string_view, std::string_view> forbidden_marks[] = {
     {"__entry_text_start", "__entry_text_end"},
     {"__noinstr_text_start", "__noinstr_text_end"},
     {"__kprobes_text_start", "__kprobes_text_end"},
+    // The trampolines of static calls, which the kernel patches while it runs. It stops if one of
+    // them has a breakpoint, but does not refuse the breakpoint.
+    {"__static_call_text_start", "__static_call_text_end"},
 };
+// The same of a module.
+constexpr std::string_view forbidden_sections[] = {".noinstr.text", ".kprobes.text",
+                                                   ".static_call.text"};
 
 void add_marked_ranges(const Addresses& marks, SymbolSource& source) {
     auto address = [&](std::string_view name) {
@@ -213,7 +219,8 @@ SymbolSource symbols_of_module(const ElfFile& elf) {
         AddressRange range{section.address, section.address + section.bytes.size()};
         source.text = {std::min(source.text.begin, range.begin),
                        std::max(source.text.end, range.end)};
-        if (section.name == ".noinstr.text" || section.name == ".kprobes.text")
+        if (std::find(std::begin(forbidden_sections), std::end(forbidden_sections), section.name) !=
+            std::end(forbidden_sections))
             source.forbidden.push_back(range);
     }
     source.fentry_sites = values_of(elf, "__mcount_loc");

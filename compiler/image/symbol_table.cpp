@@ -9,7 +9,7 @@ namespace djstap {
 
 namespace {
 
-constexpr TableFormat format = {{'d', 'j', 's', 'y', 'm', 's', '\n', '\0'}, 3, 6};
+constexpr TableFormat format = {{'d', 'j', 's', 'y', 'm', 's', '\n', '\0'}, 4, 6};
 enum Section {
     records_section,
     by_address_section,

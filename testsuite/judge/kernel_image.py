@@ -54,7 +54,8 @@ class KernelImage:
         self.fentry = set(self._words("__start_mcount_loc", "__stop_mcount_loc"))
         self.forbidden = [(self.address.get(a, 0), self.address.get(b, 0)) for a, b in (
             ("__entry_text_start", "__entry_text_end"), ("__kprobes_text_start", "__kprobes_text_end"),
-            ("__noinstr_text_start", "__noinstr_text_end"), ("__irqentry_text_start", "__irqentry_text_end"))]
+            ("__noinstr_text_start", "__noinstr_text_end"), ("__irqentry_text_start", "__irqentry_text_end"),
+            ("__static_call_text_start", "__static_call_text_end"))]
         for start in self._words("__start_kprobe_blacklist", "__stop_kprobe_blacklist"):
             self.forbidden.append((start, start + max(functions.get(start, 1), 1)))
 

@@ -141,6 +141,15 @@ TEST_F(Choices, SomeCodeIsNeverProbed) {
               no_exceptions);
 }
 
+TEST_F(Choices, CodeThatTheKernelPatchesOrCopiesHasNoKprobe) {
+    EXPECT_EQ(entry("__SCT__made"), "!the kernel forbids kprobes there");
+    EXPECT_EQ(inside("__SCT__made"), "!the kernel forbids kprobes there");
+    EXPECT_EQ(entry("after_static_calls"), "kprobe 0 - no fentry site");
+    const uint64_t trampoline = module->symbol("__SCT__extra")->address;
+    EXPECT_EQ(told(choose_for_entry(*module, trampoline, {}), trampoline),
+              "!the kernel forbids kprobes there");
+}
+
 TEST_F(Choices, FunctionsOfModulesHaveFentrySites) {
     const uint64_t sends = module->symbol("extra_send")->address,
                    more = module->symbol("extra_more")->address;

@@ -122,6 +122,51 @@ __stop_kprobe_blacklist:
     .section .note.GNU-stack, "", @progbits
     .text
     .skip 16, 0x90 # code of no function
+    .globl a_label, ftrace_call
+    .type with_site.cold, @function
+with_site.cold:
+    ret
+    .size with_site.cold, . - with_site.cold
+a_label:
+    ret
+    .type __switch_to_asm, @function
+__switch_to_asm:
+    ret
+    .size __switch_to_asm, . - __switch_to_asm
+    .type ftrace_caller, @function
+ftrace_caller:
+    nop
+ftrace_call:
+    nop
+    ret
+    .size ftrace_caller, . - ftrace_caller
+    .type loops, @function
+loops:
+    nop
+1:  dec %edi
+    nop
+    nop
+    test %edi, %edi
+    jne 1b
+    ret
+    .size loops, . - loops
+    .type calls, @function
+calls:
+    call *%rax
+    call *%rax
+    ret
+    .size calls, . - calls
+    .globl __static_call_text_start, __static_call_text_end
+__static_call_text_start:
+    .type __SCT__made, @function
+__SCT__made:
+    jmp with_site
+    .size __SCT__made, . - __SCT__made
+__static_call_text_end:
+    .type after_static_calls, @function
+after_static_calls:
+    ret
+    .size after_static_calls, . - after_static_calls
 )";
 
 inline const char* const module_source = R"c(struct tracepoint { const char *name; };
@@ -141,7 +186,9 @@ __attribute__((section(".init.text"))) int extra_begin(void) { return 0; }
 int __ksymtab_extra_send;
 asm(".section .gnu.linkonce.this_module,\"aw\"\n.skip 64\n"
     ".section __mcount_loc,\"a\"\n.quad extra_send\n"
-    ".section .djstap.marks,\"a\"\n.asciz \"mark:in_extra\", \"%lu\"\n.text\n");
+    ".section .djstap.marks,\"a\"\n.asciz \"mark:in_extra\", \"%lu\"\n"
+    ".section .static_call.text,\"ax\"\n.type __SCT__extra,@function\n__SCT__extra: jmp extra_more\n"
+    ".size __SCT__extra,.-__SCT__extra\n.text\n");
 )c";
 
 inline constexpr const char* release = "6.1.0-whole";
