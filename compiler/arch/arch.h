@@ -123,6 +123,14 @@ std::string_view landing_pad_option();
 // off ("f.cold") counts as f.
 bool runs_without_exceptions(std::string_view symbol);
 
+// True if the function is entered by one task and left by another.
+bool is_between_tasks(std::string_view symbol);
+
+// True if the symbol names code that control enters otherwise than by a call: there is no return
+// address where a function has one. By its name, for images that do not tell functions from labels;
+// a function with an fentry site may have the same name in another kernel.
+bool is_uncalled(std::string_view symbol);
+
 // True if a CPU that handles the fault of a read (codegen.h: guarded_load) calls this function or
 // tracepoint before it continues at the read's fixup: a handler there that faults hits itself.
 bool handles_faults(std::string_view name);

@@ -18,6 +18,8 @@ struct Symbol {
     uint64_t address = 0; // link-time address
     uint64_t size = 0;
     bool global = false;
+    // False for a label of assembler code. A dump does not tell: there it is true for all text.
+    bool function = false;
 };
 
 // Equal to enum djs_image_kind.

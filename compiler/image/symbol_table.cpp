@@ -109,7 +109,7 @@ SymbolTable::SymbolTable(TableView view) : view_(std::move(view)) {
 
 Symbol SymbolTable::symbol(const SymbolRecord& record) const {
     return {pool_string(strings_, record.name), record.address, record.size,
-            (record.flags & symbol_global) != 0};
+            (record.flags & symbol_global) != 0, (record.flags & symbol_function) != 0};
 }
 
 std::vector<Symbol> SymbolTable::named(std::string_view name, bool first_only) const {

@@ -141,7 +141,7 @@ void add_jump(const ImageView& view, CalledPlace& place, const Resolver& resolve
     MechanismChoice choice =
         choose_for_instruction(view.image(), place.address, resolver.options.forced);
     if (!choice.refusal.empty()) {
-        refusal = {place.function.name, choice.refusal, choice.never};
+        refusal = {place.function.name, choice.refusal, choice.never, choice.hint};
         return;
     }
     const auto around = view.image().symbol_at(place.address);
@@ -170,7 +170,7 @@ void add_place(const ast::ProbePoint& point, const ImageView& view, const Wanted
                CalledPlace& place, const Resolver& resolver, std::vector<Candidate>& out,
                Refusal& refusal) {
     if (!resolver.options.any_callers && !keep_callers(view.image(), place.callers)) {
-        refusal = {code_component(point).string, gone, true};
+        refusal = {code_component(point).string, gone, true, {}};
         return;
     }
     const size_t before = out.size();

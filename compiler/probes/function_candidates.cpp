@@ -80,7 +80,7 @@ void add_functions(const ast::ProbePoint& point, const ImageView& view,
                                          resolver.probe && resolver.probe->effects.registers,
                                          function.symbol);
         if (!choice.refusal.empty()) {
-            refusal = {function.name, choice.refusal, choice.never};
+            refusal = {function.name, choice.refusal, choice.never, choice.hint};
             continue;
         }
         Candidate candidate =
@@ -99,7 +99,7 @@ void add_inlined(const ImageView& view, const StatementAddress& place, const Res
     MechanismChoice choice =
         choose_for_instruction(view.image(), place.address, resolver.options.forced);
     if (!choice.refusal.empty()) {
-        refusal = {place.function, choice.refusal, choice.never};
+        refusal = {place.function, choice.refusal, choice.never, choice.hint};
         return;
     }
     auto function = std::make_unique<FunctionInfo>();

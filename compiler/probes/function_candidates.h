@@ -8,6 +8,7 @@ namespace djstap {
 struct Refusal {
     std::string name, why; // empty: nothing was refused
     bool never = false;    // as in MechanismChoice
+    std::string hint;      // the same
 };
 
 // "vfs_read@fs/read_write.c:450"

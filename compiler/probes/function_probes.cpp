@@ -194,7 +194,7 @@ bool resolve_functions(const ast::ProbePoint& point, Resolver& resolver,
                     {refusal.name, refusal.why})
             .hint(resolver.options.forced && !refusal.never
                       ? "omit --mechanism to let djstap choose"
-                      : "");
+                      : refusal.hint);
         return false;
     }
     return true;

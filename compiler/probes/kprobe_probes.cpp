@@ -25,7 +25,7 @@ bool report_no_symbol(const ast::PointComponent& name, const Image& image, Resol
 
 // Adds the symbols of one image that the point names.
 void add_symbols(const ast::ProbePoint& point, const ImageView& view, const Resolver& resolver,
-                 std::vector<Candidate>& out, bool is_return, std::string& refusal) {
+                 std::vector<Candidate>& out, bool is_return, MechanismChoice& refused) {
     const std::string& name = find_component(point, "function")->string;
     const Image& image = view.image();
     std::vector<Symbol> symbols;
@@ -46,7 +46,7 @@ void add_symbols(const ast::ProbePoint& point, const ImageView& view, const Reso
                                          resolver.probe && resolver.probe->effects.registers,
                                          symbol.name);
         if (!choice.refusal.empty()) {
-            refusal = choice.refusal;
+            refused = choice;
             continue;
         }
         Candidate candidate =
@@ -71,15 +71,16 @@ bool resolve_symbols(const ast::ProbePoint& point, Resolver& resolver, std::vect
         images = {kernel};
     if (!images)
         return false;
-    std::string refusal;
+    MechanismChoice refused;
     for (const ImageView* each : *images)
-        add_symbols(point, *each, resolver, out, is_return, refusal);
+        add_symbols(point, *each, resolver, out, is_return, refused);
     if (!out.empty() || point.optional || resolver.quiet || images->empty())
         return true;
-    if (refusal.empty())
+    if (refused.refusal.empty())
         return report_no_symbol(name, images->front()->image(), resolver);
-    resolver.diagnostics.report(DiagnosticKind::CannotProbe, name.argument_range,
-                                {name.string, refusal});
+    resolver.diagnostics
+        .report(DiagnosticKind::CannotProbe, name.argument_range, {name.string, refused.refusal})
+        .hint(refused.hint);
     return false;
 }
 

@@ -34,6 +34,41 @@ bool is_without_exceptions(const Image& image, uint64_t address, std::string_vie
 }
 constexpr const char* without_exceptions = "CPUs run it while they cannot take an exception";
 
+// "f.cold", "f.part.0.cold": returns f.
+std::string_view whole_of_cold_part(std::string_view name) {
+    constexpr std::string_view mark = ".cold";
+    const size_t at = name.find(mark), end = at + mark.size();
+    const bool is_part = at != std::string_view::npos && (end == name.size() || name[end] == '.');
+    return is_part ? name.substr(0, at) : std::string_view();
+}
+
+// A return probe finds the address to which the function returns at the top of the stack. Returns a
+// refusal where there is something else, or where another task returns; nothing for a function.
+std::optional<MechanismChoice> refuse_return(const Image& image, uint64_t entry,
+                                             std::string_view symbol) {
+    const auto found = image.has_addresses() ? image.symbol_at(entry) : std::nullopt;
+    const bool is_there = found && found->address == entry;
+    for (std::string_view name : {symbol, is_there ? found->name : std::string_view()}) {
+        if (const std::string_view whole = whole_of_cold_part(name); !whole.empty()) {
+            MechanismChoice choice = refuse_any("it is a part of '" + std::string(whole) +
+                                                "' that the compiler split off: nothing calls it");
+            choice.hint = "probe the return of '" + std::string(whole) + "'";
+            return choice;
+        }
+        if (arch::is_between_tasks(name))
+            return refuse_any("it returns in another task than it was called in");
+    }
+    if (image.has_addresses() && image.fentry_site(entry))
+        return std::nullopt;
+    if (!arch::is_uncalled(symbol) &&
+        !(is_there && (!found->function || arch::is_uncalled(found->name))))
+        return std::nullopt;
+    MechanismChoice choice =
+        refuse_any("it is not a function, but assembler code that is not only called");
+    choice.hint = "without .return, its beginning is probed";
+    return choice;
+}
+
 // The kernel checks where a kprobe goes, but a uprobe replaces a byte of whatever is there. Line
 // tables have rows within instructions. Nothing is known without the bytes, or where they cannot be
 // decoded.
@@ -186,6 +221,8 @@ MechanismChoice choose_for_return(const Image& image, uint64_t entry, const Retu
         return refuse_any(gone);
     if (is_without_exceptions(image, entry, symbol))
         return refuse_any(without_exceptions);
+    if (auto refused = refuse_return(image, entry, symbol))
+        return *refused;
     std::optional<uint64_t> site = image.fentry_site(entry);
     bool no_kprobes = image.kprobe_forbidden(entry);
     MechanismChoice choice;

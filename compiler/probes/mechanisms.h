@@ -21,6 +21,7 @@ struct MechanismChoice {
     uint64_t address = 0;  // link-time: where it is patched or probed
     uint64_t fallback = 0; // as in Site
     std::string refusal;   // not empty: the reason why there is no mechanism
+    std::string hint;      // for a refusal: what to write instead
     bool never = false;    // for a refusal: other mechanisms would be refused, too
 };
 

@@ -88,6 +88,14 @@ bool runs_without_exceptions(std::string_view) {
     return false;
 }
 
+bool is_between_tasks(std::string_view) {
+    return false;
+}
+
+bool is_uncalled(std::string_view) {
+    return false;
+}
+
 bool handles_faults(std::string_view) {
     return false;
 }

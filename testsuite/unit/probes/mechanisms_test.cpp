@@ -141,6 +141,25 @@ TEST_F(Choices, SomeCodeIsNeverProbed) {
               no_exceptions);
 }
 
+// What the kernel takes although it must not.
+TEST_F(Choices, ReturnsAreOfFunctionsThatAreCalled) {
+    const ReturnSafety safe;
+    EXPECT_EQ(exit("with_site.cold", safe),
+              "!!it is a part of 'with_site' that the compiler split off: nothing calls it");
+    EXPECT_EQ(exit("__switch_to_asm", safe), "!!it returns in another task than it was called in");
+    EXPECT_EQ(exit("a_label", safe),
+              "!!it is not a function, but assembler code that is not only called");
+    EXPECT_EQ(exit("loops", safe), "kretprobe 0 - no fentry site");
+    for (const char* name : {"with_site.cold", "__switch_to_asm", "a_label"})
+        EXPECT_EQ(entry(name), "kprobe 0 - no fentry site");
+    // By their names where a dump takes all text for functions, but not if there is an fentry site.
+    EXPECT_EQ(told(choose_for_return(*kernel, at("loops"), safe, {}, "xen_entry_SYSCALL_64"), 0),
+              "!!it is not a function, but assembler code that is not only called");
+    EXPECT_EQ(told(choose_for_return(*kernel, at("with_site"), safe, {}, "ret_from_fork"),
+                   at("with_site")),
+              "return-djprobe 0 0 ");
+}
+
 TEST_F(Choices, CodeThatTheKernelPatchesOrCopiesHasNoKprobe) {
     EXPECT_EQ(entry("__SCT__made"), "!the kernel forbids kprobes there");
     EXPECT_EQ(inside("__SCT__made"), "!the kernel forbids kprobes there");
