@@ -131,6 +131,12 @@ bool is_between_tasks(std::string_view symbol);
 // a function with an fentry site may have the same name in another kernel.
 bool is_uncalled(std::string_view symbol);
 
+// True if the function tracers run the code of the symbol before they notice that they were called
+// by themselves. If the kernel's code for breakpoints is traced, a breakpoint there hits itself;
+// and some of the code is copied, which its breakpoint would be as well. A part that the compiler
+// split off counts as its function.
+bool is_in_tracers(std::string_view symbol);
+
 // True if a CPU that handles the fault of a read (codegen.h: guarded_load) calls this function or
 // tracepoint before it continues at the read's fixup: a handler there that faults hits itself.
 bool handles_faults(std::string_view name);

@@ -34,6 +34,17 @@ bool is_without_exceptions(const Image& image, uint64_t address, std::string_vie
 }
 constexpr const char* without_exceptions = "CPUs run it while they cannot take an exception";
 
+constexpr const char* run_by_tracers =
+    "the kernel's function tracers run it, and would hit the breakpoint again and again";
+
+// Returns why no kprobe may be at an address; empty: one may. `symbol` as in choose_for_entry.
+std::string no_kprobe(const Image& image, uint64_t address, std::string_view symbol) {
+    const auto whole = image.has_addresses() ? image.symbol_at(address) : std::nullopt;
+    if (arch::is_in_tracers(symbol) || (whole && arch::is_in_tracers(whole->name)))
+        return run_by_tracers;
+    return image.kprobe_forbidden(address) ? "the kernel forbids kprobes there" : "";
+}
+
 // "f.cold", "f.part.0.cold": returns f.
 std::string_view whole_of_cold_part(std::string_view name) {
     constexpr std::string_view mark = ".cold";
@@ -173,6 +184,9 @@ MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
     if (forced == Mechanism::Djprobe && all_registers)
         return refuse("its handler uses registers that a direct call does not preserve");
     std::optional<uint64_t> site = image.fentry_site(entry);
+    // Where addresses are hidden, a site is only assumed.
+    if (!image.has_addresses() && arch::is_in_tracers(symbol))
+        return refuse_any(run_by_tracers);
     MechanismChoice choice;
     if (!forced || forced == Mechanism::Djprobe || forced == Mechanism::Ftrace) {
         if (site) {
@@ -182,7 +196,7 @@ MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
                             : all_registers ? "its handler uses all registers"
                                             : "fentry site";
             choice.address = *site;
-            if (image.knows_fentry_sites())
+            if (image.knows_fentry_sites() && !arch::is_in_tracers(symbol))
                 choice.fallback = *site + fentry_bytes;
             return choice;
         }
@@ -191,8 +205,8 @@ MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
     }
     if (forced && !is_kprobe(*forced))
         return refuse("its entry cannot be probed by " + std::string(mechanism_name(*forced)));
-    if (image.kprobe_forbidden(entry))
-        return refuse("the kernel forbids kprobes there");
+    if (const std::string objection = no_kprobe(image, entry, symbol); !objection.empty())
+        return refuse(objection);
     choice.mechanism = forced.value_or(Mechanism::Kprobe);
     choice.reason = forced ? "forced" : "no fentry site";
     choice.address = entry;
@@ -224,7 +238,7 @@ MechanismChoice choose_for_return(const Image& image, uint64_t entry, const Retu
     if (auto refused = refuse_return(image, entry, symbol))
         return *refused;
     std::optional<uint64_t> site = image.fentry_site(entry);
-    bool no_kprobes = image.kprobe_forbidden(entry);
+    const std::string objection = no_kprobe(image, entry, symbol);
     MechanismChoice choice;
     choice.address = site.value_or(entry);
     if (forced == Mechanism::ReturnDjprobe) {
@@ -237,14 +251,14 @@ MechanismChoice choose_for_return(const Image& image, uint64_t entry, const Retu
         (!forced && site && safety.verdict == Verdict::Safe)) {
         choice.mechanism = Mechanism::ReturnDjprobe;
         choice.reason = forced ? "forced" : safety.reason;
-        choice.fallback = no_kprobes ? 0 : *site;
+        choice.fallback = objection.empty() ? *site : 0;
         return choice;
     }
     if (forced && *forced != Mechanism::Kretprobe && !is_kprobe(*forced))
         return refuse("returns are probed by return-djprobe or kretprobe, not by " +
                       std::string(mechanism_name(*forced)));
-    if (no_kprobes)
-        return refuse("the kernel forbids kprobes there");
+    if (!objection.empty())
+        return refuse(objection);
     choice.mechanism = Mechanism::Kretprobe;
     choice.reason = forced ? "forced" : site ? safety.reason : "no fentry site";
     return choice;
@@ -266,8 +280,8 @@ MechanismChoice choose_for_instruction(const Image& image, uint64_t address,
                       std::string(mechanism_name(*forced)) + " requires");
     if (forced == Mechanism::KprobeFtrace)
         return refuse("it is not an fentry site");
-    if (image.kprobe_forbidden(address))
-        return refuse("the kernel forbids kprobes there");
+    if (const std::string objection = no_kprobe(image, address, {}); !objection.empty())
+        return refuse(objection);
     MechanismChoice choice;
     choice.mechanism = forced.value_or(Mechanism::Kprobe);
     choice.reason = forced ? "forced" : "not at a function's entry";

@@ -96,6 +96,10 @@ bool is_uncalled(std::string_view) {
     return false;
 }
 
+bool is_in_tracers(std::string_view) {
+    return false;
+}
+
 bool handles_faults(std::string_view) {
     return false;
 }

@@ -28,18 +28,18 @@ INIT = "initialization code, which the kernel frees after boot"
 REPLACED = "weak definitions that a strong one replaces: no symbol is at their code"
 FORBIDDEN = "without an fentry site, in code that the kernel forbids to kprobes"
 NO_IDT = "what a CPU runs while it cannot take an exception (compiler/arch/x86_64/without_idt.cpp)"
+TRACERS = "what the kernel's function tracers run before they notice a recursion (compiler/arch/x86_64/uncalled.cpp), for kprobes"
 REPLACED_AT_RUN = "the code begins with the instruction of a static branch or static call, where the kernel refuses kprobes"
 NO_CODE = "inline instances that no code is left of"
 ALIAS = "other names of code that is listed under one of its names (memmove, __memmove)"
 
 
-def without_exceptions():
-    """The reviewed lists in the source: exact names, and beginnings of names."""
-    with open(os.path.join(ROOT, "compiler/arch/x86_64/without_idt.cpp")) as file:
+def reviewed(source, names, beginnings):
+    """The reviewed lists in a source: exact names, and beginnings of names."""
+    with open(os.path.join(ROOT, "compiler/arch/x86_64", source)) as file:
         text = file.read()
-    names, beginnings = text.split("listed_beginnings[]")
-    return set(re.findall(r'"([^"]+)"', names.split("listed_functions{")[1])), tuple(
-        re.findall(r'"([^"]+)"', beginnings.split("};")[0]))
+    exact, rest = text.split(names + "{")[1].split(beginnings + "[]")
+    return set(re.findall(r'"([^"]+)"', exact)), tuple(re.findall(r'"([^"]+)"', rest.split("};")[0]))
 
 
 class Walk:
@@ -47,7 +47,8 @@ class Walk:
 
     def __init__(self, database, image):
         self.image = image
-        self.names, self.beginnings = without_exceptions()
+        self.without_idt = reviewed("without_idt.cpp", "listed_functions", "listed_beginnings")
+        self.tracers = reviewed("uncalled.cpp", "tracers", "tracer_beginnings")
         self.expected = {}
         self.classes = collections.defaultdict(dict)
         self.entries = {}
@@ -82,10 +83,11 @@ class Walk:
             if begins and name:
                 yield die, name, file, line, begins[0]
 
-    def runs_without_exceptions(self, address):
+    def is_listed(self, address, lists):
+        names, beginnings = lists
         around = self.image.function_at(address)
         symbols = self.image.symbols.get(around[0] if around else address, [])
-        return any(symbol.split(".")[0] in self.names or symbol.startswith(self.beginnings) for symbol in symbols)
+        return any(symbol.split(".")[0] in names or symbol.startswith(beginnings) for symbol in symbols)
 
     def reason_of_function(self, die, name, entry):
         self.entries[die] = entry
@@ -94,10 +96,12 @@ class Walk:
         if entry not in self.image.symbols:
             self.replaced.add(die)
             return REPLACED
-        if self.runs_without_exceptions(entry):
+        if self.is_listed(entry, self.without_idt):
             return NO_IDT
         if self.image.has_fentry(entry) is None and self.image.kprobe_forbidden(entry):
             return FORBIDDEN
+        if self.image.has_fentry(entry) is None and self.is_listed(entry, self.tracers):
+            return TRACERS
         if self.image.has_fentry(entry) is None and entry in self.image.replaced:
             return REPLACED_AT_RUN
         return None
@@ -112,10 +116,12 @@ class Walk:
             return INIT
         if function in self.replaced:
             return REPLACED
-        if self.runs_without_exceptions(address):
+        if self.is_listed(address, self.without_idt):
             return NO_IDT
         if self.image.kprobe_forbidden(address):
             return FORBIDDEN
+        if self.is_listed(address, self.tracers):
+            return TRACERS
         return REPLACED_AT_RUN if address in self.image.replaced else None
 
 

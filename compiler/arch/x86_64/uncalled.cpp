@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Code of the kernel where an exchanged return address is fatal although the kernel itself does not
-// forbid it: what control enters otherwise than by a call.
+// Code of the kernel where a breakpoint or an exchanged return address is fatal although the kernel
+// itself does not forbid it: what control enters otherwise than by a call, and what the function
+// tracers call before they notice that they were called by themselves.
 #include "arch/arch.h"
 
 #include <algorithm>
@@ -41,6 +42,79 @@ const std::unordered_set<std::string_view> uncalled{
 };
 constexpr std::string_view uncalled_beginnings[] = {"xen_entry_", "xen_asm_", "__indirect_thunk_"};
 
+// The code that the fentry sites call, and what it calls first: the callbacks of the tracers, up to
+// the check by which they leave when they are called by themselves. In vmlinux 6.1 and 6.12, and in
+// the sources for what other configurations compile as functions: those with the types of struct
+// ftrace_ops.func and of the functions in struct fgraph_ops, those that call them, and those that
+// BPF's trampolines call around a program. None of them has an fentry site. What they call behind
+// the check may have a breakpoint: if the kernel's handler of breakpoints is traced, its call is
+// not traced again.
+const std::unordered_set<std::string_view> tracers{
+    "ftrace_call",
+    "ftrace_regs_call",
+    "ftrace_epilogue",
+    "ftrace_graph_call",
+    "ftrace_graph_caller",
+    "return_to_handler",
+    "kretprobe_trampoline",
+    "ftrace_ops_list_func",
+    "arch_ftrace_ops_list_func",
+    "ftrace_ops_no_ops",
+    "ftrace_ops_assist_func",
+    "ftrace_pid_func",
+    "call_direct_funcs",
+    "ftrace_graph_func",
+    "prepare_ftrace_return",
+    "function_graph_enter",
+    "function_graph_enter_regs",
+    "ftrace_graph_is_dead",
+    "ftrace_graph_entry_stub",
+    "ftrace_graph_ret_stub",
+    "ftrace_push_return_trace",
+    "ftrace_pop_return_trace",
+    "ftrace_return_to_handler",
+    "__ftrace_return_to_handler",
+    "return_run",
+    "entry_run",
+    "fgraph_pid_func",
+    "trace_graph_entry",
+    "__trace_graph_entry",
+    "trace_graph_entry_watched",
+    "trace_graph_return",
+    "__trace_graph_return",
+    "trace_graph_thresh_return",
+    "profile_graph_entry",
+    "profile_graph_return",
+    "irqsoff_graph_entry",
+    "irqsoff_graph_return",
+    "wakeup_graph_entry",
+    "wakeup_graph_return",
+    "function_trace_call",
+    "function_args_trace_call",
+    "function_stack_trace_call",
+    "function_no_repeats_trace_call",
+    "function_stack_no_repeats_trace_call",
+    "function_trace_probe_call",
+    "function_profile_call",
+    "function_test_events_call",
+    "irqsoff_tracer_call",
+    "wakeup_tracer_call",
+    "stack_trace_call",
+    "perf_ftrace_function_call",
+    "klp_ftrace_handler",
+    "fprobe_handler",
+    "fprobe_kprobe_handler",
+    "fprobe_exit_handler",
+    "fprobe_entry",
+    "fprobe_fgraph_entry",
+    "fprobe_ftrace_entry",
+    "fprobe_return",
+};
+constexpr std::string_view tracer_beginnings[] = {
+    "ftrace_caller",    "ftrace_regs_caller", "ftrace_stub",       "arch_rethook_trampoline",
+    "__bpf_prog_enter", "__bpf_prog_exit",    "__bpf_tramp_enter", "__bpf_tramp_exit",
+};
+
 template <size_t Size>
 bool begins_with_any(std::string_view name, const std::string_view (&beginnings)[Size]) {
     return std::any_of(std::begin(beginnings), std::end(beginnings),
@@ -56,6 +130,11 @@ bool is_between_tasks(std::string_view symbol) {
 bool is_uncalled(std::string_view symbol) {
     return symbol.starts_with('.') || uncalled.contains(symbol) ||
            begins_with_any(symbol, uncalled_beginnings);
+}
+
+bool is_in_tracers(std::string_view symbol) {
+    const std::string_view whole = symbol.substr(0, symbol.find('.'));
+    return tracers.contains(whole) || begins_with_any(whole, tracer_beginnings);
 }
 
 } // namespace djstap::arch

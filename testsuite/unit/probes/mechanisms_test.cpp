@@ -161,6 +161,12 @@ TEST_F(Choices, ReturnsAreOfFunctionsThatAreCalled) {
 }
 
 TEST_F(Choices, CodeThatTheKernelPatchesOrCopiesHasNoKprobe) {
+    const std::string tracers = "!the kernel's function tracers run it, and would hit the "
+                                "breakpoint again and again";
+    EXPECT_EQ(entry("ftrace_caller"), tracers);
+    EXPECT_EQ(entry("ftrace_call"), tracers);
+    EXPECT_EQ(inside("ftrace_caller"), tracers);
+    EXPECT_EQ(exit("ftrace_caller", {}), tracers);
     EXPECT_EQ(entry("__SCT__made"), "!the kernel forbids kprobes there");
     EXPECT_EQ(inside("__SCT__made"), "!the kernel forbids kprobes there");
     EXPECT_EQ(entry("after_static_calls"), "kprobe 0 - no fentry site");
