@@ -3,6 +3,7 @@
 
 #include "arch/arch.h"
 #include "arch/codegen.h"
+#include "codegen/body.h"
 #include "codegen/depth.h"
 #include "codegen/embedded_globals.h"
 #include "codegen/explain.h"
@@ -137,6 +138,37 @@ std::vector<uint64_t> check_stack(codegen::ScriptModule& script,
     return used;
 }
 
+// Reports probes that save more at the entry than the kernel keeps for a call that is probed by a
+// kretprobe (KRETPROBE_MAX_DATA_SIZE).
+void check_saved(codegen::ScriptModule& script) {
+    constexpr uint32_t most = 4096;
+    const uint32_t string_bytes = script.string_bytes();
+    std::set<const program::Probe*> checked;
+    for (const Site& site : script.plan.sites) {
+        if (site.mechanism != Mechanism::Kretprobe)
+            continue;
+        const program::Probe& probe = *script.plan.variants[site.variant].probe;
+        const auto& values = probe.entry_values;
+        const uint32_t bytes = 8 * codegen::entry_words(values, values.size(), string_bytes);
+        if (bytes <= most || !checked.insert(&probe).second)
+            continue;
+        Diagnostic& diagnostic =
+            script.diagnostics.report(DiagnosticKind::TooMuchSaved, probe.range,
+                                      {std::to_string(bytes), std::to_string(most)});
+        auto string = std::find_if(values.begin(), values.end(), [](const auto& value) {
+            return value->type == program::Type::String;
+        });
+        if (string == values.end()) {
+            diagnostic.hint("use fewer values from the entry");
+            continue;
+        }
+        diagnostic
+            .note((*string)->range,
+                  "a string takes " + std::to_string(string_bytes) + " bytes (MAXSTRINGLEN)")
+            .hint("reduce MAXSTRINGLEN (-D), or use fewer values from the entry");
+    }
+}
+
 // Variants that get a context although they do not need one; each attempt adds variants for the
 // next attempt.
 struct WithContext {
@@ -182,6 +214,7 @@ std::optional<CompiledObject> generate_once(const program::Program& program, con
     script.lengthy = others.lengthy;
     script.makes_code_once = makes_code_once;
 
+    check_saved(script);
     uint32_t scratch = 0;
     std::vector<codegen::CompiledHandler> handlers;
     codegen::compile_functions(script);
