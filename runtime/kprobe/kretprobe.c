@@ -4,6 +4,7 @@
 #include <linux/rethook.h>
 #include <linux/sched.h>
 
+#include "cpu/memory.h"
 #include "kprobe/kprobe.h"
 #include "kprobe/registered.h"
 
@@ -123,6 +124,39 @@ static void fill_kretprobe(struct djs_registered *probe)
 	kretprobe->maxactive = site->maxactive ?: default_instances();
 }
 
+/* As many as it may have at once, each by itself or as part of a CPU's; in the latter case, each
+ * CPU has a table with room for all of them. */
+static u64 bytes_of_instances(const struct djs_registered *probe)
+{
+	const struct kretprobe *kretprobe = &probe->kretprobe;
+	const u64 size = sizeof(struct kretprobe_instance) + kretprobe->data_size;
+#ifdef DJS_HAVE_RETHOOK_POOL
+	const u64 instances = DIV_ROUND_UP(kretprobe->maxactive, num_possible_cpus());
+	const u64 table = roundup_pow_of_two(kretprobe->maxactive) * sizeof(void *);
+
+	return num_possible_cpus() * PAGE_ALIGN(table + instances * size);
+#else
+	return kretprobe->maxactive * roundup_pow_of_two(size);
+#endif
+}
+
+/* The kernel limits the instances of one kretprobe, but not those of all. */
+static bool has_memory_for_instances(const struct djs_registered *probes, u32 count)
+{
+	u64 bytes = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		bytes += bytes_of_instances(&probes[i]);
+	if (djs_memory_allows(bytes))
+		return true;
+	djs_session_message(DJS_RECORD_WARNING,
+			    "too little memory for the instances of %u kretprobes (%llu MB): use a "
+			    "smaller .maxactive(N) or KRETACTIVE, or probe fewer functions",
+			    count, bytes >> 20);
+	return false;
+}
+
 static int register_one_kretprobe(struct djs_registered *probe)
 {
 	return register_kretprobe(&probe->kretprobe);
@@ -148,6 +182,7 @@ static struct djs_registry kretprobes = {
     .is_one = is_kretprobe,
     .may_become_one = may_become_kretprobe,
     .fill = fill_kretprobe,
+    .has_memory = has_memory_for_instances,
     .register_one = register_one_kretprobe,
     .unregister_one = unregister_one_kretprobe,
     .register_batch = register_kretprobe_batch,

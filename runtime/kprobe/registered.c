@@ -57,6 +57,12 @@ static void fill_registered(const struct djs_registry *kind, struct djs_register
 	kind->fill(probe);
 }
 
+static void take_back(struct djs_registry *kind, u32 first)
+{
+	while (kind->count > first)
+		kind->probes[--kind->count].run->data = NULL;
+}
+
 static void register_filled(const struct djs_registry *kind, struct djs_registered *probe)
 {
 	int error = kind->register_one(probe);
@@ -141,6 +147,10 @@ int djs_registry_attach(struct djs_registry *kind)
 		fill_registered(kind, probe, run);
 		run->data = probe;
 		kind->batch[kind->count++] = &probe->kretprobe;
+	}
+	if (kind->has_memory && !kind->has_memory(kind->probes + first, kind->count - first)) {
+		take_back(kind, first);
+		return -ENOMEM;
 	}
 	register_from(kind, first);
 	follow_wanted(kind, true);

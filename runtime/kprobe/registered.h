@@ -32,6 +32,9 @@ struct djs_registry {
 	void (*check)(struct djs_site_run *run);
 	/* Fills in what belongs to the kind; run, address and flags are set. */
 	void (*fill)(struct djs_registered *probe);
+	/* Called before filled ones are registered: returns false, with a message, if memory does
+	 * not suffice for what the kernel takes for them. NULL: it takes little. */
+	bool (*has_memory)(const struct djs_registered *probes, u32 count);
 	int (*register_one)(struct djs_registered *probe);
 	void (*unregister_one)(struct djs_registered *probe);
 	int (*register_batch)(void **batch, u32 count);
