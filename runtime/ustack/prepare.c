@@ -2,6 +2,7 @@
 // Who fills the tables that handlers look up, and when: each task itself, on its way to user mode,
 // after it has executed a program, was created, or has mapped code. So whatever a process runs is
 // known before it runs it. Processes that exist already are looked at when the module is loaded.
+#include <linux/delay.h>
 #include <linux/file.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
@@ -16,6 +17,7 @@
 #include "ustack/ustack.h"
 
 #define MAPPINGS_MAX 16384
+#define LOCK_ROUNDS  5 /* looks at processes whose mappings are locked, a millisecond apart */
 
 /* ---- the mappings of a process --------------------------------------------------------------- */
 
@@ -28,15 +30,27 @@ struct found {
 /* Two threads of a process may look at the same time. While one of them does, nothing changes. */
 static atomic64_t looks = ATOMIC64_INIT(0);
 
+/* A task may wait for its own process until it is killed. Another process may hold its lock for
+ * ever: a thread of it that waits for a page of a file system that never answers holds it, and one
+ * that waits to change the mappings keeps everybody else out. */
+static int lock_mappings(struct mm_struct *mm)
+{
+	if (mm == current->mm)
+		return mmap_read_lock_killable(mm);
+	return mmap_read_trylock(mm) ? 0 : -EBUSY;
+}
+
 /* Returns how many executable mappings there are, and stores the first `room` of them, and the
- * order of this look. */
-static u32 find_mappings(struct mm_struct *mm, struct found *found, u32 room, u64 *order)
+ * order of this look; or an error: they are locked. */
+static s32 find_mappings(struct mm_struct *mm, struct found *found, s32 room, u64 *order)
 {
 	struct vm_area_struct *vma;
-	u32 count = 0;
+	s32 count = 0, error;
 	VMA_ITERATOR(mappings, mm, 0);
 
-	mmap_read_lock(mm);
+	error = lock_mappings(mm);
+	if (error)
+		return error;
 	*order = atomic64_inc_return(&looks);
 	for_each_vma(mappings, vma)
 	{
@@ -64,23 +78,26 @@ static void put_mappings(struct found *found, u32 count)
 	kvfree(found);
 }
 
-/* Returns all of them, or NULL. */
+/* Returns all of them, or an error. */
 static struct found *all_mappings(struct mm_struct *mm, u32 *count, u64 *order)
 {
-	u32 room = 32;
+	s32 room = 32, all;
 
 	for (;;) {
 		struct found *found = kvmalloc_array(room, sizeof(*found), GFP_KERNEL);
 
 		if (!found)
-			return NULL;
-		*count = find_mappings(mm, found, room, order);
-		if (*count <= room)
+			return ERR_PTR(-ENOMEM);
+		all = find_mappings(mm, found, room, order);
+		*count = max(all, 0);
+		if (all >= 0 && all <= room)
 			return found;
-		put_mappings(found, room);
-		if (*count > MAPPINGS_MAX)
-			return NULL;
-		room = *count + 16;
+		put_mappings(found, min_t(u32, *count, room));
+		if (all < 0)
+			return ERR_PTR(all);
+		if (all > MAPPINGS_MAX)
+			return ERR_PTR(-E2BIG);
+		room = all + 16;
 	}
 }
 
@@ -134,7 +151,7 @@ static struct djs_user_map *make_map(struct mm_struct *mm, const struct found *f
 	return map;
 }
 
-static void prepare_space(struct mm_struct *mm)
+static int prepare_space(struct mm_struct *mm)
 {
 	struct djs_user_map *map = NULL;
 	struct found *found;
@@ -142,14 +159,14 @@ static void prepare_space(struct mm_struct *mm)
 	u32 count;
 
 	found = all_mappings(mm, &count, &order);
-	if (!found)
-		return;
+	if (IS_ERR(found))
+		return PTR_ERR(found);
 	map = make_map(mm, found, count);
 	put_mappings(found, count);
 	if (!map)
-		return;
+		return -ENOMEM;
 	map->order = order;
-	djs_user_space_set(mm, map);
+	return djs_user_space_set(mm, map);
 }
 
 /* ---- what a task is to do on its way to user mode -------------------------------------------- */
@@ -268,27 +285,48 @@ static u32 find_processes(struct task_struct **found, u32 room)
 	return count;
 }
 
+/* Returns how many of them had their mappings locked, and moves them to the front. */
+static u32 prepare_processes(struct task_struct **processes, u32 count)
+{
+	u32 i, locked = 0;
+
+	for (i = 0; i < count; i++) {
+		struct mm_struct *mm =
+		    fatal_signal_pending(current) ? NULL : get_task_mm(processes[i]);
+		int error = mm ? prepare_space(mm) : 0;
+
+		if (mm)
+			mmput(mm);
+		if (error == -EBUSY)
+			processes[locked++] = processes[i];
+		else
+			put_task_struct(processes[i]);
+		cond_resched();
+	}
+	return locked;
+}
+
 static int prepare_all(void)
 {
-	u32 room = find_processes(NULL, 0) + 64, count, i;
+	u32 room = find_processes(NULL, 0) + 64, count, i, round;
 	struct task_struct **found = kvmalloc_array(room, sizeof(*found), GFP_KERNEL);
 
 	if (!found)
 		return -ENOMEM;
 	/* Those that are created meanwhile prepare themselves. */
 	count = min(find_processes(found, room), room);
+	for (round = 0; count && round < LOCK_ROUNDS; round++) {
+		if (round)
+			usleep_range(1000, 2000);
+		count = prepare_processes(found, count);
+	}
+	/* What remains locked does it itself when it goes on. */
 	for (i = 0; i < count; i++) {
-		struct mm_struct *mm = get_task_mm(found[i]);
-
+		prepare_soon(found[i]);
 		put_task_struct(found[i]);
-		if (!mm)
-			continue;
-		prepare_space(mm);
-		mmput(mm);
-		cond_resched();
 	}
 	kvfree(found);
-	return 0;
+	return fatal_signal_pending(current) ? -EINTR : 0;
 }
 
 int djs_user_prepare_init(void)
