@@ -11,6 +11,7 @@
 #include <linux/uidgid.h>
 
 #include "access/access.h"
+#include "context/fields.h"
 #include "include/functions.h"
 
 /* Reads a field of the structure at a kernel address; 0 when it cannot be read. */
@@ -22,11 +23,6 @@
 		    ? value_                                                                       \
 		    : 0;                                                                           \
 	})
-
-/* The same, but a script error when it cannot be read. */
-#define FIELD_OR_FAIL(ctx, address, type, field)                                                   \
-	djs_load_here(ctx, (u64)(address) + offsetof(type, field), sizeof(((type *)0)->field),     \
-		      DJS_NO_PLACE)
 
 /* Returns the task that the handler runs for. */
 static __always_inline struct task_struct *task_of(const struct djs_ctx *ctx)

@@ -46,6 +46,16 @@ DJS_LONG_FUNCTIONS_OF_TWO_LONGS(DECLARE_L2)
 DJS_STRING_FUNCTIONS(DECLARE_S0)
 DJS_STRING_FUNCTIONS_OF_LONG(DECLARE_S1)
 
+void djs_fn_pstrace(struct djs_ctx *ctx, char *out, s64 task);
+void djs_fn_task_ancestry(struct djs_ctx *ctx, char *out, s64 task, s64 with_time);
+void djs_fn___user_strings(struct djs_ctx *ctx, char *out, s64 address, s64 end, s64 first,
+			   s64 last, const char *delimiter);
+void djs_fn___user_variable(struct djs_ctx *ctx, char *out, s64 address, s64 end, const char *name);
+void djs_fn_reverse_path_walk(struct djs_ctx *ctx, char *out, s64 dentry);
+void djs_fn___path_below(struct djs_ctx *ctx, char *out, s64 dentry, s64 vfsmount, s64 root_dentry,
+			 s64 root_vfsmount, s64 mnt, s64 parent, s64 mountpoint);
+s64 djs_fn___find_linked(struct djs_ctx *ctx, s64 entry, s64 link, s64 end, s64 field, s64 value);
+s64 djs_fn___bits_set(struct djs_ctx *ctx, s64 address, s64 bits);
 void djs_fn_kernel_string_n(struct djs_ctx *ctx, char *out, s64 address, s64 size);
 void djs_fn_user_string_n(struct djs_ctx *ctx, char *out, s64 address, s64 size);
 void djs_fn___buffer_quoted(struct djs_ctx *ctx, char *out, s64 address, s64 size, s64 most,
