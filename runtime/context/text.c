@@ -101,3 +101,8 @@ DJS_HANDLER_CODE void djs_fn_text_str(struct djs_ctx *ctx, char *out, const char
 {
 	djs_fn_text_strn(ctx, out, text, 0, 0);
 }
+
+DJS_HANDLER_CODE void djs_fn___json_quoted(struct djs_ctx *ctx, char *out, const char *text)
+{
+	djs_text_json(out, text, djs_script.string_bytes);
+}

@@ -109,6 +109,7 @@ void djs_fn_substr(struct djs_ctx *ctx, char *out, const char *text, s64 start, 
 void djs_fn_tokenize(struct djs_ctx *ctx, char *out, const char *text, const char *delimiters);
 void djs_fn_text_str(struct djs_ctx *ctx, char *out, const char *text);
 void djs_fn_text_strn(struct djs_ctx *ctx, char *out, const char *text, s64 length, s64 quoted);
+void djs_fn___json_quoted(struct djs_ctx *ctx, char *out, const char *text);
 void djs_fn_matched(struct djs_ctx *ctx, char *out, s64 group);
 s64 djs_fn_ngroups(struct djs_ctx *ctx);
 void djs_fn_str_replace(struct djs_ctx *ctx, char *out, const char *text, const char *old,

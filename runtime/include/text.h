@@ -55,6 +55,10 @@ s64 djs_text_to_long(const char *in, s64 base);		     /* strtol */
 size_t djs_text_escape(char *out, const char *in, size_t most, size_t size, bool quoted);
 /* The same for a number of bytes, NUL bytes included, always quoted. */
 size_t djs_text_escape_buffer(char *out, const char *in, size_t bytes, size_t most, size_t size);
+/* Writes the text as a string of JSON, quotes included, of ASCII controls as \u001b and of bytes
+ * that are no UTF-8 as \ufffd; what does not fit is left out from a whole character on. `size` is
+ * at least 3. */
+size_t djs_text_json(char *out, const char *in, size_t size);
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,7 @@
 /* Escapes text as in a C literal: text_str(), text_strn(), string_quoted(), user_buffer_quoted().
  */
 #include "include/text.h"
+#include "text/utf8.h"
 
 #define LONGEST_PIECE 10 /* \U0001F600 */
 
@@ -18,43 +19,6 @@ struct escaping {
 	size_t cut_bytes;
 	bool nul_ends;
 };
-
-/* Returns the length of the UTF-8 sequence that `first` begins; 1: none. */
-static DJS_HANDLER_CODE size_t sequence_bytes(u8 first)
-{
-	if ((first & 0xe0) == 0xc0)
-		return 2;
-	if ((first & 0xf0) == 0xe0)
-		return 3;
-	return (first & 0xf8) == 0xf0 ? 4 : 1;
-}
-
-/* Not a surrogate, within Unicode's range, and in its shortest encoding. */
-static DJS_HANDLER_CODE bool is_character(u32 code, size_t bytes)
-{
-	static const u32 least[] = {0x80, 0x800, 0x10000}; /* of two bytes and more */
-
-	return code >= least[bytes - 2] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-}
-
-/* Decodes a character of several bytes into `code` and returns their number; else one byte. */
-static DJS_HANDLER_CODE size_t decode(const char *in, size_t left, u32 *code)
-{
-	u8 first = (u8)in[0];
-	size_t bytes = sequence_bytes(first);
-	size_t i;
-
-	*code = first;
-	if (bytes == 1 || bytes > left)
-		return 1;
-	*code = first & (0x7f >> bytes);
-	for (i = 1; i < bytes && ((u8)in[i] & 0xc0) == 0x80; i++)
-		*code = *code << 6 | ((u8)in[i] & 0x3f);
-	if (i == bytes && is_character(*code, bytes))
-		return bytes;
-	*code = first;
-	return 1;
-}
 
 static DJS_HANDLER_CODE size_t put_hex_digits(char *to, char letter, u32 code, size_t digits)
 {
@@ -105,7 +69,7 @@ static DJS_HANDLER_CODE bool escape_all(struct escaping *e)
 			return false;
 		if (e->room == 0)
 			return *e->in;
-		read = decode(e->in, e->in_left, &code);
+		read = djs_decode_utf8(e->in, e->in_left, &code);
 		bytes = put_piece(piece, code, read == 1);
 		e->in += read;
 		e->in_left -= read;

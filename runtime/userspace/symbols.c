@@ -28,7 +28,7 @@
 	F(gettimeofday_ns) F(ktime_get_ns) F(local_clock_ns) F(cpu_clock_ns) F(get_cycles) \
 	F(jiffies) F(HZ) F(randint) F(speculation) F(speculate) F(commit) F(discard) F(exit) F(abort) F(error) F(warn) F(system) F(switch_file) F(tz_gmtoff) F(tz_name) F(host_name) F(strlen) F(strtol) \
 	F(isinstr) F(strpos) F(stringat) F(substr) F(tokenize) F(text_str) \
-	F(text_strn) F(str_replace) F(matched) F(ngroups) F(kernel_string) F(kernel_string_n) \
+	F(text_strn) F(__json_quoted) F(str_replace) F(matched) F(ngroups) F(kernel_string) F(kernel_string_n) \
 	F(user_string) F(user_string_n) F(__buffer_quoted) F(__string_utf) F(errno_str) F(signal_str) \
 	F(string_to_fp) F(fp_to_string) F(fp_to_long) F(long_to_fp) F(fp32_to_fp64) F(fp_add) F(fp_sub) F(fp_mul) F(fp_div) \
 	F(fp_rem) F(fp_sqrt) F(fp_eq) F(fp_lt) F(fp_le)

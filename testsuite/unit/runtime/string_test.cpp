@@ -112,6 +112,35 @@ TEST(Text, Escape) {
     EXPECT_EQ(escape(std::string(100, 'x'), 0, false, 16), std::string(15, 'x'));
 }
 
+namespace {
+std::string json(const std::string& in, size_t size = 64) {
+    std::string out(size + 1, '#');
+    const size_t length = djs_text_json(out.data(), in.c_str(), size);
+    EXPECT_LT(length, size);
+    EXPECT_EQ(std::strlen(out.c_str()), length);
+    EXPECT_EQ(out[size], '#');
+    return out.c_str();
+}
+} // namespace
+
+TEST(Text, Json) {
+    EXPECT_EQ(json(""), R"("")");
+    EXPECT_EQ(json("a\"b\\c/\n\t"), R"("a\"b\\c/\n\t")");
+    EXPECT_EQ(json("\x01\r\x1b[\x7f"), R"("\u0001\u000d\u001b[\u007f")");
+    EXPECT_EQ(json("\xc3\xa4\xf0\x9f\x98\x80"), "\"\xc3\xa4\xf0\x9f\x98\x80\"");
+    // A byte that begins no character, half a character, a surrogate, a longer form than needed.
+    EXPECT_EQ(json("\xff"), R"("\ufffd")");
+    EXPECT_EQ(json("\xe2\x82"), R"("\ufffd\ufffd")");
+    EXPECT_EQ(json("\xed\xa0\x80"), R"("\ufffd\ufffd\ufffd")");
+    EXPECT_EQ(json("\xc0\xaf"), R"("\ufffd\ufffd")");
+    // Nothing is cut within an escape or a character.
+    EXPECT_EQ(json("\x01", 8), R"("")");
+    EXPECT_EQ(json("\x01", 9), R"("\u0001")");
+    EXPECT_EQ(json("a\xc3\xa4", 5), R"("a")");
+    EXPECT_EQ(json("abc", 5), R"("ab")");
+    EXPECT_EQ(json("abc", 3), R"("")");
+}
+
 // For any bytes and any room.
 TEST(Text, EscapeStaysInItsRoom) {
     std::mt19937_64 random(9);
