@@ -191,7 +191,8 @@ llvm::Constant* ScriptModule::fill_sites(uint32_t& text_bytes) {
             .forced = site.forced,
             .maxactive = site.maxactive ? site.maxactive : options.limits.KRETACTIVE,
             .code = offset_of(site.code),
-            .code_bytes = site.code.size()}));
+            .code_bytes = static_cast<uint16_t>(site.code.size()),
+            .fentry = site.fentry}));
     }
     sites_->setInitializer(
         llvm::ConstantArray::get(llvm::ArrayType::get(types.djs_site, elements.size()), elements));

@@ -4,6 +4,7 @@
 #include "diagnostics/suggest.h"
 #include "image/elf_file.h"
 #include "image/glob.h"
+#include "include/contract.h"
 
 #include <algorithm>
 #include <array>
@@ -361,6 +362,20 @@ const ast::PointComponent* find_component(const ast::ProbePoint& point, std::str
     return nullptr;
 }
 
+namespace {
+
+// A dump lists fentry sites by the names of their functions, which several functions may have.
+uint16_t fentry_at(const Image& image, uint64_t address) {
+    if (image.kind() == ImageKind::Program || !image.has_addresses() || !image.knows_fentry_sites())
+        return DJS_FENTRY_UNKNOWN;
+    const auto site = image.fentry_site(address);
+    if (site)
+        return *site == address ? DJS_FENTRY_YES : DJS_FENTRY_PAD;
+    return image.elf() ? DJS_FENTRY_NO : DJS_FENTRY_UNKNOWN;
+}
+
+} // namespace
+
 Candidate candidate_at(const MechanismChoice& choice, const ImageView& image, uint64_t entry,
                        std::string function, const Resolver& resolver) {
     Candidate candidate;
@@ -371,6 +386,7 @@ Candidate candidate_at(const MechanismChoice& choice, const ImageView& image, ui
     candidate.site.forced = resolver.options.forced.has_value();
     candidate.site.address = choice.address;
     candidate.site.fallback = choice.fallback;
+    candidate.site.fentry = fentry_at(image.image(), choice.address);
     candidate.site.entry = entry;
     candidate.site.function = std::move(function);
     return candidate;

@@ -176,6 +176,9 @@ struct Site {
     uint64_t entry = 0;   // link-time: the function's symbol
     // djprobe: the instruction after the fentry site; return djprobe: the site.
     uint64_t fallback = 0;
+    // enum djs_fentry: whether the address is an fentry site. The runtime does not find that out
+    // from the text, which others may be changing.
+    uint16_t fentry = 0;
     // The bytes of the file there. Of a kprobe-jump, those that the jump replaces, and as many
     // that are 0 where the loader of modules writes, else 0xff; of a program
     // that no build-id identifies, the first ones. Empty: unknown, or of no interest.

@@ -44,7 +44,9 @@
  *   unsigned long djs_callee(const u8 *text, unsigned long address)
  *     the callee of the call at `address`, whose DJS_CALL_BYTES are at `text`; 0: not a call
  *   bool djs_is_call(const u8 *text), djs_is_jump(const u8 *text), djs_is_no_op(const u8 *text)
- *     test the instruction that starts there; a no-op is an fentry site's, of DJS_CALL_BYTES
+ *   bool djs_is_breakpoint(const u8 *text)
+ *     test the instruction that starts there; a no-op is an fentry site's, of DJS_CALL_BYTES. All
+ *     but the no-op are recognized by the first byte
  *   u32 djs_landing_pad(const u8 *text), djs_sealed_landing_pad(const u8 *text)
  *     the size of the landing pad there: DJS_LANDING_PAD_MAX, or 0 if none. The kernel
  *     turns a landing pad into a no-op (seals it) when nothing refers to the function

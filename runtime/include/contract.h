@@ -69,6 +69,14 @@ enum djs_image_kind {
 	DJS_IMAGE_PROGRAM,
 };
 
+/* Values of djs_site.fentry: whether the file has an fentry site at an address. */
+enum djs_fentry {
+	DJS_FENTRY_UNKNOWN,
+	DJS_FENTRY_NO,
+	DJS_FENTRY_YES,
+	DJS_FENTRY_PAD, /* a landing pad, and the site behind it */
+};
+
 typedef void djs_body_function(struct djs_ctx *ctx);
 typedef int djs_regs_function(void *unused, struct pt_regs *regs);
 /* A code address that C does not call through this type. */

@@ -38,30 +38,6 @@ static bool is_jump(unsigned long address)
 	return !copy_from_kernel_nofault(&byte, (void *)address, 1) && djs_is_jump(&byte);
 }
 
-/*
- * At an fentry site the kernel uses ftrace for a kprobe, and a post handler is dangerous there (on
- * 6.1, two kprobes, one of them with a post handler, both removed: panic). A function whose first
- * instruction is an ordinary call is also treated as an fentry site: the kernel does not replace
- * calls with jumps.
- */
-bool djs_at_fentry_site(const struct djs_site_run *run)
-{
-	unsigned long entry = djs_site_entry(run->site) + djs_site_bias(run->site);
-	unsigned long start = entry;
-	u8 text[DJS_CALL_BYTES];
-
-	if (!copy_from_kernel_nofault(text, (void *)entry, DJS_LANDING_PAD_MAX))
-		start += djs_landing_pad(text); /* the kernel does not skip a sealed one */
-	if (run->probe != entry && run->probe != start && run->probe != entry + DJS_LANDING_PAD_MAX)
-		return false;
-	if (copy_from_kernel_nofault(text, (void *)run->probe, sizeof(text)))
-		return false;
-	if (run->probe == entry && start != entry &&
-	    copy_from_kernel_nofault(text, (void *)start, sizeof(text)))
-		return false;
-	return djs_is_call(text) || djs_is_no_op(text);
-}
-
 static bool wants_post_handler(const struct djs_site_run *run)
 {
 	return run->mechanism != DJS_MECHANISM_KPROBE_JUMP &&

@@ -14,7 +14,7 @@ struct djs_misses {
 /* Those since the script was loaded. */
 struct djs_misses djs_kprobes_missed(void);
 struct djs_misses djs_kretprobes_missed(void);
-/* True if the kernel uses ftrace for a kprobe at run->probe. */
+/* True if the kernel uses ftrace for a kprobe at run->probe. May sleep. */
 bool djs_at_fentry_site(const struct djs_site_run *run);
 /* True, and the site has failed, if registering a kprobe at run->probe could crash the kernel. */
 bool djs_kprobe_refused(struct djs_site_run *run);

@@ -87,6 +87,11 @@ static inline bool djs_is_jump(const u8 *text)
 	return text[0] == 0xe9;
 }
 
+static inline bool djs_is_breakpoint(const u8 *text)
+{
+	return text[0] == 0xcc;
+}
+
 static inline bool djs_is_no_op(const u8 *text)
 {
 	static const u8 nop5[DJS_CALL_BYTES] = {0x0f, 0x1f, 0x44, 0x00, 0x00};

@@ -2,6 +2,7 @@
 // By what a place of a kernel is probed, where exactly, and why.
 #include "unit/probes/whole_kernel.h"
 
+#include "include/contract.h"
 #include "include/mechanisms.h"
 #include "probes/mechanisms.h"
 
@@ -206,6 +207,21 @@ TEST(ChosenMechanisms, ReturnsOfSeveralKinds) {
     EXPECT_EQ(how("", "println(@entry(execname()))"), "a string is saved at the entry");
     EXPECT_EQ(how("", "println(register(\"rbx\"))"),
               "its handler uses registers that a return djprobe does not preserve");
+}
+
+// The runtime is told, because others may be writing to the text that it could read.
+TEST(ChosenMechanisms, TellWhetherTheyAreAtFentrySites) {
+    const auto fentry = [](const std::string& point) {
+        const Planned planned("probe " + point + " { println(1) }");
+        EXPECT_TRUE(planned.plan) << planned.errors();
+        return planned.plan ? planned.site().fentry : -1;
+    };
+    EXPECT_EQ(fentry("kernel.function(\"with_site\").call"), DJS_FENTRY_YES);
+    EXPECT_EQ(fentry("kernel.function(\"with_site\").return.maxactive(3)"), DJS_FENTRY_YES);
+    EXPECT_EQ(fentry("kernel.function(\"without_site\").call"), DJS_FENTRY_NO);
+    EXPECT_EQ(fentry("kprobe.function(\"without_site\").return"), DJS_FENTRY_NO);
+    EXPECT_EQ(fentry("module(\"extra\").function(\"extra_more\")"), DJS_FENTRY_NO);
+    EXPECT_EQ(fentry("timer.s(1)"), DJS_FENTRY_UNKNOWN);
 }
 
 TEST(ChosenMechanisms, OfHandlersAreThoseOfTheirSites) {
