@@ -157,24 +157,88 @@ static bool has_memory_for_instances(const struct djs_registered *probes, u32 co
 	return false;
 }
 
+static DJS_HANDLER_CODE void guard_after(struct kprobe *kprobe, struct pt_regs *regs,
+					 unsigned long flags)
+{
+}
+
+/* As of other kprobes, the kernel must not make a jump of a kretprobe (kprobe.c). It takes a post
+ * handler, which prevents that, from a kprobe only: one at the same address, which is never
+ * enabled. At an fentry site there is no jump. */
+static int add_guard(struct djs_registered *probe)
+{
+	int error;
+
+	probe->guarded = false;
+	if (djs_at_fentry_site(probe->run))
+		return 0;
+	memset(&probe->guard, 0, sizeof(probe->guard));
+	probe->guard.addr = (kprobe_opcode_t *)probe->run->probe;
+	probe->guard.flags = KPROBE_FLAG_DISABLED;
+	probe->guard.post_handler = guard_after;
+	error = register_kprobe(&probe->guard);
+	probe->guarded = !error;
+	return error;
+}
+
+static void end_guard(struct djs_registered *probe)
+{
+	if (probe->guarded)
+		unregister_kprobe(&probe->guard);
+	probe->guarded = false;
+}
+
 static int register_one_kretprobe(struct djs_registered *probe)
 {
-	return register_kretprobe(&probe->kretprobe);
+	int error = add_guard(probe);
+
+	if (error)
+		return error;
+	error = register_kretprobe(&probe->kretprobe);
+	if (error)
+		end_guard(probe);
+	return error;
 }
 
 static void unregister_one_kretprobe(struct djs_registered *probe)
 {
 	unregister_kretprobe(&probe->kretprobe);
+	end_guard(probe);
+}
+
+/* The batch then contains the guards, for which the kernel waits once. */
+static void unregister_kretprobe_batch(void **batch, u32 count)
+{
+	u32 i, guards = 0;
+
+	unregister_kretprobes((struct kretprobe **)batch, count);
+	for (i = 0; i < count; i++) {
+		struct djs_registered *probe =
+		    container_of((struct kretprobe *)batch[i], struct djs_registered, kretprobe);
+
+		if (probe->guarded)
+			batch[guards++] = &probe->guard;
+		probe->guarded = false;
+	}
+	if (guards)
+		unregister_kprobes((struct kprobe **)batch, guards);
 }
 
 static int register_kretprobe_batch(void **batch, u32 count)
 {
-	return register_kretprobes((struct kretprobe **)batch, count);
-}
+	int error;
+	u32 i;
 
-static void unregister_kretprobe_batch(void **batch, u32 count)
-{
-	unregister_kretprobes((struct kretprobe **)batch, count);
+	for (i = 0; i < count; i++) {
+		error = register_one_kretprobe(
+		    container_of((struct kretprobe *)batch[i], struct djs_registered, kretprobe));
+		if (error) {
+			if (i)
+				unregister_kretprobe_batch(batch, i);
+			return error;
+		}
+	}
+	return 0;
 }
 
 static struct djs_registry kretprobes = {

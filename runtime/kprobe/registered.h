@@ -12,6 +12,8 @@
 struct djs_registered {
 	struct kretprobe kretprobe; /* of a kprobe, only .kp is used */
 	struct djs_site_run *run;
+	struct kprobe guard; /* of a kretprobe: see kretprobe.c */
+	bool guarded;
 	bool forgotten; /* its module was unloaded: reused when the module is loaded again */
 	bool verified;	/* what the kernel turned it into is known */
 };
