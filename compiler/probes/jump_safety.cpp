@@ -132,10 +132,16 @@ std::string JumpVerdicts::refusal(const Site& site, const CodeFile& in) {
         return "whether control may enter the bytes that a jump replaces is unknown: " +
                known.failure;
     const std::optional<Place> place = known.analysis->place(site.address);
-    if (!place || !place->by_kernel || place->safe())
+    if (!place || place->safe())
         return {};
-    return "the kernel would replace the breakpoint by a jump, although " +
-           std::string(regions::reason_text(place->reason)) + " (djstap regions --unsafe)";
+    const std::string reason(regions::reason_text(place->reason));
+    if (place->by_kernel)
+        return "the kernel would replace the breakpoint by a jump, although " + reason +
+               " (djstap regions --unsafe)";
+    // The kernel judges the instructions that it has there when the probe is registered, which may
+    // be others than those of the file.
+    return regions::is_entered(place->reason) ? "no jump may replace the breakpoint: " + reason
+                                              : std::string();
 }
 
 std::string JumpVerdicts::replaced_bytes(const Site& site, const CodeFile& in) {

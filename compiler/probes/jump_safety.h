@@ -30,11 +30,11 @@ class JumpVerdicts {
     std::string of(const Site& site, const CodeFile& in);
     // Returns why the jumps of a site in a process cannot be planted; "" if they can.
     std::string objection(const Site& site, const CodeFile& in);
-    // Returns why a jump must not be forced; "" if it may, or if the kernel will plant none.
+    // Returns why a jump must not be forced; "" if it may, or if the breakpoint stays one.
     std::string refusal(const Site& site, const CodeFile& in);
     // Returns the bytes that the jump would replace, as they must be in the running kernel for the
     // verdict to be about them, and as many that are 0 where a module's loader writes there, else
-    // 0xff; "" if the kernel will plant no jump.
+    // 0xff; "" if none may be planted: the runtime then keeps the breakpoint.
     std::string replaced_bytes(const Site& site, const CodeFile& in);
 
   private:

@@ -43,6 +43,11 @@ std::string_view reason_text(Reason reason) {
     return words_of(reason).text;
 }
 
+bool is_entered(Reason reason) {
+    return reason == Reason::UnknownTargets ||
+           (reason >= Reason::ReturnInside && reason <= Reason::Symbol);
+}
+
 double Totals::percent(uint64_t part) const {
     return instructions ? 100.0 * static_cast<double>(part) / static_cast<double>(instructions) : 0;
 }

@@ -35,6 +35,9 @@ enum class Reason : uint8_t {
 
 std::string_view reason_tag(Reason reason);
 std::string_view reason_text(Reason reason);
+// True if control may enter the replaced bytes other than at their beginning. Whatever instructions
+// the kernel has put there since, no jump may be planted.
+bool is_entered(Reason reason);
 
 // How a kernel decides which of its kprobes become jumps.
 struct KernelRule {

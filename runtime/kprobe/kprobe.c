@@ -40,8 +40,11 @@ static bool is_jump(unsigned long address)
 
 static bool wants_post_handler(const struct djs_site_run *run)
 {
-	return run->mechanism != DJS_MECHANISM_KPROBE_JUMP &&
-	       run->mechanism != DJS_MECHANISM_KPROBE_FTRACE && !djs_at_fentry_site(run);
+	/* without bytes to compare, nothing is proved about the instructions that the kernel has */
+	bool may_jump = run->mechanism == DJS_MECHANISM_KPROBE_JUMP && run->site->code_bytes;
+
+	return !may_jump && run->mechanism != DJS_MECHANISM_KPROBE_FTRACE &&
+	       !djs_at_fentry_site(run);
 }
 
 /* Returns the mechanism that the kernel uses for it: an enum djs_mechanism. */
@@ -63,7 +66,7 @@ static void verify_kprobe(struct djs_registered *probe)
 	u8 wanted = run->mechanism;
 	u32 waited;
 
-	if (wanted == DJS_MECHANISM_KPROBE_JUMP)
+	if (wanted == DJS_MECHANISM_KPROBE_JUMP && run->site->code_bytes)
 		for (waited = 0; waited < OPTIMIZE_MS && mechanism_now(kprobe) != wanted;
 		     waited += 10)
 			msleep(10);

@@ -233,6 +233,21 @@ TEST(JumpPlans, AreToldOrForced) {
               std::string(forced_one.site().code.size() / 2, '\xff'));
 }
 
+// Whatever the kernel's rule says of the instructions that it finds: they may be others by then.
+TEST(JumpPlans, AreRefusedWhereControlEnters) {
+    const Planned entered("probe kprobe.function(\"loops\") { println(1) }",
+                          forced(Mechanism::KprobeJump));
+    EXPECT_FALSE(entered.plan);
+    EXPECT_NE(entered.errors().find("no jump may replace the breakpoint: a jump leads into it"),
+              std::string::npos)
+        << entered.errors();
+    // Without bytes to compare, the breakpoint stays one.
+    const Planned calls("probe kprobe.function(\"calls\") { println(1) }",
+                        forced(Mechanism::KprobeJump));
+    ASSERT_TRUE(calls.plan) << calls.errors();
+    EXPECT_EQ(calls.site().code, "");
+}
+
 TEST(Listings, OfPatternsMayBeEmpty) {
     EXPECT_EQ(listed("kernel.function(\"xyz*\")"), "");
     EXPECT_EQ(listed("module(\"xyz*\").function(\"f\")"), "");

@@ -142,10 +142,9 @@ ftrace_call:
     .size ftrace_caller, . - ftrace_caller
     .type loops, @function
 loops:
-    nop
-1:  dec %edi
-    nop
-    nop
+    mov %edi, %eax
+1:  mov %esi, %eax
+    mov %edx, %eax
     test %edi, %edi
     jne 1b
     ret
