@@ -31,13 +31,6 @@ static DJS_HANDLER_CODE void kprobe_after(struct kprobe *kprobe, struct pt_regs 
 {
 }
 
-static bool is_jump(unsigned long address)
-{
-	u8 byte;
-
-	return !copy_from_kernel_nofault(&byte, (void *)address, 1) && djs_is_jump(&byte);
-}
-
 static bool wants_post_handler(const struct djs_site_run *run)
 {
 	/* without bytes to compare, nothing is proved about the instructions that the kernel has */
@@ -47,13 +40,16 @@ static bool wants_post_handler(const struct djs_site_run *run)
 	       !djs_at_fentry_site(run);
 }
 
-/* Returns the mechanism that the kernel uses for it: an enum djs_mechanism. */
+/* Returns the mechanism that the kernel uses for one that is armed: an enum djs_mechanism. */
 static u8 mechanism_now(const struct kprobe *kprobe)
 {
+	u8 byte;
+
 	if (kprobe->flags & KPROBE_FLAG_FTRACE)
 		return DJS_MECHANISM_KPROBE_FTRACE;
-	return is_jump((unsigned long)kprobe->addr) ? DJS_MECHANISM_KPROBE_JUMP
-						    : DJS_MECHANISM_KPROBE_INT3;
+	return !copy_from_kernel_nofault(&byte, kprobe->addr, 1) && djs_is_jump(&byte)
+		   ? DJS_MECHANISM_KPROBE_JUMP
+		   : DJS_MECHANISM_KPROBE_INT3;
 }
 
 /* Optimization happens some ticks after the registration. */
@@ -159,6 +155,7 @@ static struct djs_registry kprobes = {
     .may_become_one = may_become_kprobe,
     .check = check_instructions,
     .fill = fill_kprobe,
+    .verify = verify_kprobe,
     .register_one = register_one_kprobe,
     .unregister_one = unregister_one_kprobe,
     .register_batch = register_kprobe_batch,
@@ -167,19 +164,7 @@ static struct djs_registry kprobes = {
 
 static int kprobes_attach(void)
 {
-	u32 i;
-
-	if (djs_registry_attach(&kprobes))
-		return -ENOMEM;
-	for (i = 0; i < kprobes.count; i++) {
-		struct djs_registered *probe = &kprobes.probes[i];
-
-		if (!probe->run->armed || probe->verified || kprobe_disabled(&probe->kretprobe.kp))
-			continue;
-		probe->verified = true;
-		verify_kprobe(probe);
-	}
-	return 0;
+	return djs_registry_attach(&kprobes);
 }
 
 static void kprobes_disarm(void)

@@ -3,6 +3,32 @@
 
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "arch/runtime.h"
+
+/* False if hits do not reach it, although it is enabled: kprobes can be switched off as a whole
+ * (debugfs), and the kernel takes new ones nevertheless. */
+static bool is_armed(const struct kprobe *kprobe)
+{
+	u8 byte;
+
+	if (copy_from_kernel_nofault(&byte, kprobe->addr, 1))
+		return false;
+	/* also while ftrace, or the kernel's optimizer, writes there */
+	return djs_is_breakpoint(&byte) ||
+	       (kprobe->flags & KPROBE_FLAG_FTRACE ? djs_is_call(&byte) : djs_is_jump(&byte));
+}
+
+/* Of a probe that is about to be disabled. */
+static void note_switched_off(struct djs_registry *kind, struct djs_registered *probe)
+{
+	if (djs_ftrace_dead || !probe->verified || probe->switched_off || probe->run->error ||
+	    is_armed(&probe->kretprobe.kp))
+		return;
+	probe->switched_off = true;
+	kind->switched_off++;
+}
 
 /* Enables or disables a registered probe, depending on whether its site is wanted. */
 static void follow(struct kprobe *kprobe, const struct djs_site_run *run)
@@ -109,15 +135,37 @@ static bool comes_back(const struct djs_registry *kind, struct djs_site_run *run
 	return false;
 }
 
-static void follow_wanted(const struct djs_registry *kind, bool wanted)
+static void follow_wanted(struct djs_registry *kind, bool wanted)
 {
 	u32 i;
 
 	for (i = 0; i < kind->count; i++) {
 		struct djs_registered *probe = &kind->probes[i];
 
-		if (probe->run->armed && !!probe->run->wanted == wanted)
-			follow(&probe->kretprobe.kp, probe->run);
+		if (!probe->run->armed || !!probe->run->wanted != wanted)
+			continue;
+		if (!wanted && !kprobe_disabled(&probe->kretprobe.kp))
+			note_switched_off(kind, probe);
+		follow(&probe->kretprobe.kp, probe->run);
+	}
+}
+
+static void verify_armed(const struct djs_registry *kind)
+{
+	u32 i;
+
+	for (i = 0; i < kind->count; i++) {
+		struct djs_registered *probe = &kind->probes[i];
+
+		if (!probe->run->armed || probe->verified || probe->run->error ||
+		    kprobe_disabled(&probe->kretprobe.kp))
+			continue;
+		probe->verified = true;
+		if (!is_armed(&probe->kretprobe.kp))
+			djs_site_failed(probe->run, -EPERM,
+					"kprobes are switched off (kprobes/enabled in debugfs)");
+		else if (kind->verify)
+			kind->verify(probe);
 	}
 }
 
@@ -154,6 +202,7 @@ int djs_registry_attach(struct djs_registry *kind)
 	}
 	register_from(kind, first);
 	follow_wanted(kind, true);
+	verify_armed(kind);
 	return 0;
 }
 
@@ -166,9 +215,22 @@ void djs_registry_detach(struct djs_registry *kind)
 {
 	u32 i, armed = 0;
 
-	for (i = 0; i < kind->count; i++)
-		if (kind->probes[i].run->armed && lets_go(&kind->probes[i].kretprobe.kp))
-			kind->batch[armed++] = &kind->probes[i].kretprobe;
+	for (i = 0; i < kind->count; i++) {
+		struct djs_registered *probe = &kind->probes[i];
+
+		if (!probe->run->armed)
+			continue;
+		if (!kprobe_disabled(&probe->kretprobe.kp))
+			note_switched_off(kind, probe);
+		if (lets_go(&probe->kretprobe.kp))
+			kind->batch[armed++] = &probe->kretprobe;
+	}
+	if (kind->switched_off)
+		djs_session_message(DJS_RECORD_WARNING,
+				    "kprobes were switched off (kprobes/enabled in debugfs): %u "
+				    "probe%s missed hits that nobody counted",
+				    kind->switched_off, kind->switched_off == 1 ? "" : "s");
+	kind->switched_off = 0;
 	if (armed)
 		kind->unregister_batch(kind->batch, armed);
 	for (i = 0; i < kind->count; i++)

@@ -14,8 +14,9 @@ struct djs_registered {
 	struct djs_site_run *run;
 	struct kprobe guard; /* of a kretprobe: see kretprobe.c */
 	bool guarded;
-	bool forgotten; /* its module was unloaded: reused when the module is loaded again */
-	bool verified;	/* what the kernel turned it into is known */
+	bool switched_off; /* it had been armed, and was found not to be */
+	bool forgotten;	   /* its module was unloaded: reused when the module is loaded again */
+	bool verified;	   /* that the kernel armed it, and what the kernel turned it into */
 };
 
 _Static_assert(offsetof(struct kretprobe, kp) == 0, "a batch of kprobes has other pointers");
@@ -37,6 +38,8 @@ struct djs_registry {
 	/* Called before filled ones are registered: returns false, with a message, if memory does
 	 * not suffice for what the kernel takes for them. NULL: it takes little. */
 	bool (*has_memory)(const struct djs_registered *probes, u32 count);
+	/* Called once for a probe that is armed. NULL: whatever the kernel made of it is right. */
+	void (*verify)(struct djs_registered *probe);
 	int (*register_one)(struct djs_registered *probe);
 	void (*unregister_one)(struct djs_registered *probe);
 	int (*register_batch)(void **batch, u32 count);
@@ -44,7 +47,8 @@ struct djs_registry {
 
 	struct djs_registered *probes;
 	void **batch;
-	u32 count, room;		    /* of both arrays */
+	u32 count, room;  /* of both arrays */
+	u32 switched_off; /* probes that had been armed and were found not to be */
 	struct djs_misses forgotten_misses; /* of modules that were unloaded */
 };
 
