@@ -241,8 +241,9 @@ class Body {
         uint32_t histogram_bytes = 0;
     };
     Argument symbols_argument(const program::Expression& node); // stacks.cpp
-    Argument memory_argument(const program::FormatPiece& piece, Value address, Value precision,
-                             SourceRange range);
+    Argument memory_argument(const program::FormatPiece& piece, Value address, AddressSpace space,
+                             Value precision, SourceRange range);
+    AddressSpace space_of(program::Expression& address);
     bool check_record(uint64_t bytes, SourceRange range);
     // The fields of the event, which precede a record's arguments.
     struct EventFields {

@@ -4,6 +4,7 @@
 #include "codegen/lean.h"
 #include "codegen/needs.h"
 #include "codegen/stacks.h"
+#include "semantics/walk.h"
 
 #include "include/record.h"
 #include "include/statistic.h"
@@ -220,8 +221,8 @@ Value Body::print_lean(const program::Print& node) {
 
 // %m and %M: the memory at the address, as a string of arbitrary bytes. `precision`: the number of
 // bytes, if an argument gives it; at least one.
-Body::Argument Body::memory_argument(const FormatPiece& piece, Value address, Value precision,
-                                     SourceRange range) {
+Body::Argument Body::memory_argument(const FormatPiece& piece, Value address, AddressSpace space,
+                                     Value precision, SourceRange range) {
     const int64_t most = script_.string_bytes() - 1;
     Argument argument{'s'};
     argument.length = script_.number(std::min<int64_t>(piece.size, most));
@@ -233,9 +234,22 @@ Body::Argument Body::memory_argument(const FormatPiece& piece, Value address, Va
     argument.value = scratch_text();
     auto* place = script_.u32(script_.place(std::string("conversion %") + piece.conversion, range));
     builder_.CreateCall(script_.runtime("djs_copy_memory"),
-                        {ctx_, argument.value, address, argument.length, place});
+                        {ctx_, argument.value, address, argument.length,
+                         script_.u32(space == AddressSpace::User), place});
     check_error();
     return argument;
+}
+
+// Returns where an address points to that is computed from target values: a program chooses what
+// its own contain, and is to have nothing printed but its own memory.
+AddressSpace Body::space_of(program::Expression& address) {
+    auto space = AddressSpace::Kernel;
+    program::walk_expressions(address, [&](program::Expression& each) {
+        const TargetAccess* found = find_access(each);
+        if (found && found->value.space == AddressSpace::User)
+            space = AddressSpace::User;
+    });
+    return space;
 }
 
 // Replaces the addresses in the arguments of %m and %M by their memory.
@@ -246,9 +260,11 @@ void Body::read_memory(const program::Print& node, std::vector<Argument>& argume
             continue;
         next += piece.width == -2;
         Value precision = piece.precision == -2 ? arguments[next++].value : nullptr;
-        Argument& shown = arguments[next++];
+        const size_t index = next++;
+        Argument& shown = arguments[index];
         if (piece.conversion == 'm' || piece.conversion == 'M')
-            shown = memory_argument(piece, shown.value, precision, node.range);
+            shown = memory_argument(piece, shown.value, space_of(*node.arguments[index]), precision,
+                                    node.range);
     }
 }
 

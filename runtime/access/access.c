@@ -212,11 +212,12 @@ DJS_HANDLER_CODE u64 djs_load_user(struct djs_ctx *ctx, u64 address, u32 size, u
 }
 
 DJS_HANDLER_CODE void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 address, u64 size,
-				      u32 place)
+				      u32 user, u32 place)
 {
 	while (size) {
 		u32 step = size >= 8 ? 8 : 1;
-		u64 value = djs_load(ctx, address, step, place);
+		u64 value = user ? djs_load_user(ctx, address, step, place)
+				 : djs_load(ctx, address, step, place);
 
 		if (ctx->error)
 			return;

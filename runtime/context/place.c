@@ -139,6 +139,9 @@ DJS_HANDLER_CODE s64 djs_fn_long_arg(struct djs_ctx *ctx, s64 n)
 	}
 	if (n <= DJS_REGISTER_ARGUMENTS)
 		return djs_register_argument(regs, n);
+	/* A program's stack pointer is whatever the program makes it. */
+	if (ctx->user_regs)
+		return djs_load_user(ctx, djs_stack_argument(regs, n), sizeof(long), DJS_NO_PLACE);
 	return djs_load_here(ctx, djs_stack_argument(regs, n), sizeof(long), DJS_NO_PLACE);
 }
 

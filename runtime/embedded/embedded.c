@@ -300,7 +300,9 @@ DJS_HANDLER_CODE int djs_embedded_argument(int n, int registers, struct pt_regs 
 		return -1;
 	if (n > registers) {
 		*value = djs_stack_argument(regs, DJS_REGISTER_ARGUMENTS) + (n - registers) * word;
-		return user_mode(regs) ? 2 : 1;
+		if (!user_mode(regs))
+			return 1;
+		return djs_is_user(*value) ? 2 : -1; /* a program chooses its stack pointer */
 	}
 	if (word != sizeof(long)) /* a 32-bit program's registers have other roles */
 		return -1;

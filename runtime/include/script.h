@@ -315,8 +315,8 @@ void djs_fail_load(struct djs_ctx *ctx, u64 address, u32 size, u32 place);
 void djs_store(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place);
 /* The same, but only for user space. */
 void djs_store_user(struct djs_ctx *ctx, u64 address, u32 size, u64 value, u32 place);
-/* Reads `size` bytes as djs_load does, to `out`. */
-void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 address, u64 size, u32 place);
+/* Reads `size` bytes to `out` as djs_load does, or if `user` as djs_load_user. */
+void djs_copy_memory(struct djs_ctx *ctx, char *out, u64 address, u64 size, u32 user, u32 place);
 
 /* How long a walk over an array continues without a pause. */
 struct djs_pace {
