@@ -31,9 +31,11 @@ struct entry {
 	struct identity identity;
 	struct djs_user_image image;
 	bool is_image;
+	bool is_partial; /* the next task that maps the file reads it again */
 };
 
 static struct hlist_head buckets[1 << IMAGE_BUCKET_BITS];
+static HLIST_HEAD(replaced);	       /* partial ones, to which words may refer */
 static DEFINE_MUTEX(images_mutex);     /* of the lists; nothing waits while holding it */
 static struct djs_user_image **images; /* by number */
 static u32 image_count, other_count;
@@ -65,7 +67,7 @@ static const char *path_of(struct file *file)
 }
 
 /* Takes `path` over. */
-static struct entry *read_entry(const struct djs_user_source *source, const char *path)
+static struct entry *read_entry(struct djs_user_source *source, const char *path)
 {
 	struct entry *entry = path ? kzalloc(sizeof(*entry), GFP_KERNEL) : NULL;
 
@@ -75,6 +77,7 @@ static struct entry *read_entry(const struct djs_user_source *source, const char
 	}
 	entry->image.path = path;
 	entry->is_image = djs_user_image_read(&entry->image, source);
+	entry->is_partial = source->may_succeed_later;
 	return entry;
 }
 
@@ -125,15 +128,23 @@ static struct entry *find_entry(const struct identity *identity)
 	return NULL;
 }
 
-/* Returns what is now remembered of the file, NULL: nothing. */
+/* Returns what is now remembered of the file, NULL: nothing. So a file has at most two numbers:
+ * that of a partial image, and that of the whole one. */
 static struct entry *publish(struct entry *entry)
 {
 	struct entry *other;
 
 	mutex_lock(&images_mutex);
 	other = find_entry(&entry->identity);
-	if (!other && (entry->is_image ? number_image(entry) : other_count < OTHERS_MOST)) {
+	if ((!other || (other->is_partial && !entry->is_partial)) &&
+	    (entry->is_image ? number_image(entry) : other_count < OTHERS_MOST)) {
 		other_count += !entry->is_image;
+		if (other) {
+			hlist_del(&other->link);
+			hlist_add_head(&other->link, &replaced);
+		} else if (entry->image.is_refused) {
+			djs_user_image_refuse();
+		}
 		hlist_add_head(&entry->link,
 			       &buckets[hash_64(entry->identity.inode, IMAGE_BUCKET_BITS)]);
 		other = entry;
@@ -151,7 +162,7 @@ const struct djs_user_image *djs_user_image_of(struct file *file)
 {
 	struct djs_user_source source = {.file = file};
 	struct identity identity;
-	struct entry *entry;
+	struct entry *entry, *fresh;
 
 	if (!S_ISREG(file_inode(file)->i_mode) || !(file->f_mode & FMODE_READ) ||
 	    !identify(file, &identity))
@@ -159,14 +170,17 @@ const struct djs_user_image *djs_user_image_of(struct file *file)
 	mutex_lock(&images_mutex);
 	entry = find_entry(&identity);
 	mutex_unlock(&images_mutex);
-	if (!entry) {
-		entry = read_entry(&source, path_of(file));
-		if (!entry) {
+	if (!entry || entry->is_partial) {
+		fresh = read_entry(&source, path_of(file));
+		if (!fresh) {
 			djs_user_image_refuse();
-			return NULL;
+		} else if (fresh->is_partial &&
+			   (!fresh->is_image || fatal_signal_pending(current))) {
+			free_entry(fresh); /* nothing is known, and no stack needs it */
+		} else {
+			fresh->identity = identity;
+			entry = publish(fresh);
 		}
-		entry->identity = identity;
-		entry = publish(entry);
 	}
 	return entry && entry->is_image ? &entry->image : NULL;
 }
@@ -179,6 +193,8 @@ void djs_user_read_kernel_image(void)
 		return;
 	source.memory = djs_vdso_address(current->mm);
 	kernel_entry = source.memory ? read_entry(&source, kstrdup("vdso", GFP_KERNEL)) : NULL;
+	if (kernel_entry && kernel_entry->image.is_refused)
+		djs_user_image_refuse();
 	if (kernel_entry && !(kernel_entry->is_image && number_image(kernel_entry))) {
 		free_entry(kernel_entry);
 		kernel_entry = NULL;
@@ -211,6 +227,8 @@ void djs_user_images_exit(void)
 		hlist_for_each_entry_safe(entry, next, &buckets[i], link) free_entry(entry);
 		INIT_HLIST_HEAD(&buckets[i]);
 	}
+	hlist_for_each_entry_safe(entry, next, &replaced, link) free_entry(entry);
+	INIT_HLIST_HEAD(&replaced);
 	if (kernel_entry)
 		free_entry(kernel_entry);
 	kernel_entry = NULL;

@@ -163,6 +163,11 @@ static int prepare_space(struct mm_struct *mm)
 		return PTR_ERR(found);
 	map = make_map(mm, found, count);
 	put_mappings(found, count);
+	/* What a killed task could not read, others that share its memory may need. */
+	if (fatal_signal_pending(current)) {
+		kvfree(map);
+		return -EINTR;
+	}
 	if (!map)
 		return -ENOMEM;
 	map->order = order;

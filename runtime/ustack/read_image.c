@@ -37,7 +37,14 @@ void djs_user_image_refuse(void)
 	atomic64_inc(&refused);
 }
 
-static bool read_at(const struct djs_user_source *source, u64 offset, void *to, size_t bytes)
+/* What has failed by this may succeed later, and in another task. */
+static void *note_failure(struct djs_user_source *source)
+{
+	source->may_succeed_later = true;
+	return NULL;
+}
+
+static bool read_at(struct djs_user_source *source, u64 offset, void *to, size_t bytes)
 {
 	loff_t position = offset;
 
@@ -48,6 +55,8 @@ static bool read_at(const struct djs_user_source *source, u64 offset, void *to, 
 	while (bytes) {
 		ssize_t done = kernel_read(source->file, to, bytes, &position);
 
+		if (done < 0)
+			note_failure(source);
 		if (done <= 0)
 			return false;
 		to = (char *)to + done;
@@ -56,10 +65,13 @@ static bool read_at(const struct djs_user_source *source, u64 offset, void *to, 
 	return true;
 }
 
-static bool reserve(u64 bytes)
+static bool reserve(struct djs_user_source *source, u64 bytes)
 {
-	if (atomic64_add_return(bytes, &image_bytes) <= SESSION_MOST && djs_memory_allows(bytes))
-		return true;
+	if (atomic64_add_return(bytes, &image_bytes) <= SESSION_MOST) {
+		if (djs_memory_allows(bytes))
+			return true;
+		note_failure(source);
+	}
 	atomic64_sub(bytes, &image_bytes);
 	return false;
 }
@@ -83,13 +95,13 @@ static bool offset_of(const struct elf64_phdr *headers, u32 count, u64 address, 
 	return false;
 }
 
-static void *copy_section(const struct djs_user_source *source, u64 offset, u32 bytes)
+static void *copy_section(struct djs_user_source *source, u64 offset, u32 bytes)
 {
 	void *copy;
 
-	if (!bytes || bytes > FILE_MOST || !reserve(bytes))
+	if (!bytes || bytes > FILE_MOST || !reserve(source, bytes))
 		return NULL;
-	copy = kvmalloc(bytes, GFP_KERNEL);
+	copy = kvmalloc(bytes, GFP_KERNEL) ?: note_failure(source);
 	if (copy && read_at(source, offset, copy, bytes))
 		return copy;
 	kvfree(copy);
@@ -106,7 +118,7 @@ static void free_section(const void *copy, u64 bytes)
 }
 
 /* False: it has unwind information that cannot be used. */
-static bool read_unwind(struct djs_user_image *image, const struct djs_user_source *source,
+static bool read_unwind(struct djs_user_image *image, struct djs_user_source *source,
 			const struct elf64_phdr *headers, u32 count, const struct elf64_phdr *index)
 {
 	struct djs_unwind_image unwind = {
@@ -137,7 +149,7 @@ failed:
 }
 
 /* Returns whether the section of this header is .eh_frame, of a reasonable size. */
-static bool is_frames(const struct djs_user_source *source, const struct elf64_shdr *names,
+static bool is_frames(struct djs_user_source *source, const struct elf64_shdr *names,
 		      const struct elf64_shdr *section)
 {
 	static const char name[] = ".eh_frame";
@@ -157,15 +169,15 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* Lists the functions of .eh_frame. */
-static bool make_index(struct djs_unwind_image *unwind)
+static bool make_index(struct djs_unwind_image *unwind, struct djs_user_source *source)
 {
 	u32 room = unwind->frames_bytes / LEAST_ENTRY, offset = 0, before;
 	u64 bytes = (u64)room * sizeof(struct djs_unwind_listed);
 	struct djs_unwind_listed *rows;
 
-	if (!room || !reserve(bytes))
+	if (!room || !reserve(source, bytes))
 		return false;
-	rows = kvmalloc_array(room, sizeof(*rows), GFP_KERNEL);
+	rows = kvmalloc_array(room, sizeof(*rows), GFP_KERNEL) ?: note_failure(source);
 	if (!rows) {
 		atomic64_sub(bytes, &image_bytes);
 		return false;
@@ -176,8 +188,11 @@ static bool make_index(struct djs_unwind_image *unwind)
 						min(room - unwind->rows, ROWS_AT_ONCE));
 		cond_resched();
 	} while (offset != before && unwind->rows < room && !fatal_signal_pending(current));
-	if (!unwind->rows || fatal_signal_pending(current)) {
+	if (fatal_signal_pending(current)) {
+		note_failure(source);
 		unwind->rows = 0;
+	}
+	if (!unwind->rows) {
 		free_section(rows, bytes);
 		return false;
 	}
@@ -189,7 +204,7 @@ static bool make_index(struct djs_unwind_image *unwind)
 }
 
 /* The same for a file without .eh_frame_hdr: static programs have none. */
-static bool read_frames(struct djs_user_image *image, const struct djs_user_source *source,
+static bool read_frames(struct djs_user_image *image, struct djs_user_source *source,
 			const struct elf64_shdr *section)
 {
 	struct djs_unwind_image unwind = {
@@ -200,7 +215,7 @@ static bool read_frames(struct djs_user_image *image, const struct djs_user_sour
 	unwind.frames = copy_section(source, section->sh_offset, unwind.frames_bytes);
 	if (!unwind.frames)
 		return false;
-	if (!make_index(&unwind)) {
+	if (!make_index(&unwind, source)) {
 		free_section(unwind.frames, unwind.frames_bytes);
 		return false;
 	}
@@ -208,7 +223,7 @@ static bool read_frames(struct djs_user_image *image, const struct djs_user_sour
 	return true;
 }
 
-static void find_frames(struct djs_user_image *image, const struct djs_user_source *source,
+static void find_frames(struct djs_user_image *image, struct djs_user_source *source,
 			const struct elf64_hdr *elf)
 {
 	struct elf64_shdr *sections;
@@ -217,22 +232,23 @@ static void find_frames(struct djs_user_image *image, const struct djs_user_sour
 	if (elf->e_shentsize != sizeof(*sections) || !elf->e_shnum || elf->e_shnum > SECTIONS_MAX ||
 	    elf->e_shstrndx >= elf->e_shnum)
 		return;
-	sections = kvmalloc_array(elf->e_shnum, sizeof(*sections), GFP_KERNEL);
+	sections =
+	    kvmalloc_array(elf->e_shnum, sizeof(*sections), GFP_KERNEL) ?: note_failure(source);
 	if (sections && read_at(source, elf->e_shoff, sections, elf->e_shnum * sizeof(*sections))) {
 		for (i = 0; i < elf->e_shnum; i++)
 			if (is_frames(source, &sections[elf->e_shstrndx], &sections[i]))
 				break;
 		if (i < elf->e_shnum && !read_frames(image, source, &sections[i]))
-			atomic64_inc(&refused);
+			image->is_refused = true;
 	}
 	kvfree(sections);
 }
 
-static void read_build_id(struct djs_user_image *image, const struct djs_user_source *source,
+static void read_build_id(struct djs_user_image *image, struct djs_user_source *source,
 			  const struct elf64_phdr *header)
 {
 	u32 bytes = min_t(u64, header->p_filesz, NOTES_MAX), at = 0;
-	char *notes = kmalloc(NOTES_MAX, GFP_KERNEL);
+	char *notes = kmalloc(NOTES_MAX, GFP_KERNEL) ?: note_failure(source);
 
 	if (!notes || !read_at(source, header->p_offset, notes, bytes))
 		bytes = 0;
@@ -267,7 +283,7 @@ static void note_load(struct djs_user_image *image, const struct elf64_phdr *hea
 	image->load_count++;
 }
 
-bool djs_user_image_read(struct djs_user_image *image, const struct djs_user_source *source)
+bool djs_user_image_read(struct djs_user_image *image, struct djs_user_source *source)
 {
 	struct elf64_phdr *headers;
 	struct elf64_hdr elf;
@@ -278,7 +294,7 @@ bool djs_user_image_read(struct djs_user_image *image, const struct djs_user_sou
 	    elf.e_ident[EI_CLASS] != ELFCLASS64 || !elf_check_arch(&elf) ||
 	    elf.e_phentsize != sizeof(*headers) || !elf.e_phnum || elf.e_phnum > HEADERS_MAX)
 		return false;
-	headers = kmalloc_array(elf.e_phnum, sizeof(*headers), GFP_KERNEL);
+	headers = kmalloc_array(elf.e_phnum, sizeof(*headers), GFP_KERNEL) ?: note_failure(source);
 	if (!headers)
 		return false;
 	if (!read_at(source, elf.e_phoff, headers, elf.e_phnum * sizeof(*headers))) {
@@ -295,7 +311,7 @@ bool djs_user_image_read(struct djs_user_image *image, const struct djs_user_sou
 		else if (header->p_type == PT_GNU_EH_FRAME && !has_index) {
 			has_index = true;
 			if (!read_unwind(image, source, headers, elf.e_phnum, header))
-				atomic64_inc(&refused);
+				image->is_refused = true;
 		}
 	}
 	if (!has_index && image->load_count)

@@ -40,6 +40,7 @@ struct djs_user_image {
 	struct djs_user_load loads[DJS_USER_LOADS_MAX]; /* those with code */
 	u8 build_id[DJS_BUILD_ID_MAX];
 	u32 build_id_bytes;
+	bool is_refused; /* it has unwind information that was not read, or cannot be used */
 };
 
 /* ---- read_image.c: in a task ----------------------------------------------------------------- */
@@ -48,10 +49,13 @@ struct djs_user_image {
 struct djs_user_source {
 	struct file *file;
 	unsigned long memory;
+	/* Out: something failed that need not fail again: the task was killed meanwhile, there was
+	 * no memory, or the file system had an error. */
+	bool may_succeed_later;
 };
 
 /* False: it is no program or library that this kernel runs in its own word size. */
-bool djs_user_image_read(struct djs_user_image *image, const struct djs_user_source *source);
+bool djs_user_image_read(struct djs_user_image *image, struct djs_user_source *source);
 /* Frees what was read, but not the path. */
 void djs_user_image_free(struct djs_user_image *image);
 /* Counts a file whose unwind information was not read for lack of memory, or is damaged. */
