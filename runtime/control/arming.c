@@ -6,6 +6,7 @@
 #include "control/mechanisms.h"
 #include "djprobe/djprobe.h"
 #include "kprobe/kprobe.h"
+#include "ustack/ustack.h"
 
 /* True if attaching the site as planned changes ftrace's state. */
 static bool uses_ftrace(const struct djs_site_run *run)
@@ -367,6 +368,7 @@ void djs_sites_disarm(void)
 	djs_sites_lock();
 	disarm_locked();
 	djs_sites_unlock();
+	djs_user_places_report();
 }
 
 u64 djs_site_missed(const struct djs_site_run *run)

@@ -7,7 +7,9 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
+#include "include/record.h"
 #include "include/symbols.h"
+#include "state/state.h"
 #include "ustack/ustack.h"
 
 #define TRIED	   32
@@ -15,6 +17,7 @@
 #define IMAGE_AT   (DJS_WORD_ADDRESS_BITS - BIAS_SHIFT)
 #define MULTIPLIER 0x9e3779b97f4a7c15ull
 
+static atomic64_t missed = ATOMIC64_INIT(0);
 static u64 *places; /* 1 << DJS_WORD_PLACE_BITS; 0: free. Number 0 is not used. */
 
 int djs_user_places_init(void)
@@ -29,7 +32,21 @@ void djs_user_places_exit(void)
 	places = NULL;
 }
 
-DJS_HANDLER_CODE u32 djs_user_place(u32 image, u64 bias)
+void djs_user_places_report(void)
+{
+	u64 count = atomic64_xchg(&missed, 0);
+
+	if (count)
+		djs_session_message(
+		    DJS_RECORD_WARNING,
+		    count == 1 ? "%llu address of a program got no symbol: stacks contained too "
+				 "many files, or one at too many addresses"
+			       : "%llu addresses of programs got no symbols: stacks contained too "
+				 "many files, or some at too many addresses",
+		    count);
+}
+
+DJS_HANDLER_CODE u32 djs_user_place(u32 image, u64 bias, bool may_add, bool *is_new)
 {
 	u64 key = (u64)(image + 1) << IMAGE_AT | bias >> BIAS_SHIFT, found;
 	u32 place = key * MULTIPLIER >> (64 - DJS_WORD_PLACE_BITS), tries;
@@ -39,11 +56,18 @@ DJS_HANDLER_CODE u32 djs_user_place(u32 image, u64 bias)
 		if (!place)
 			continue;
 		found = READ_ONCE(places[place]);
-		if (!found)
-			found = cmpxchg(&places[place], 0, key) ?: key;
+		if (!found) {
+			if (!may_add)
+				break;
+			found = cmpxchg(&places[place], 0, key);
+			*is_new = !found;
+			if (!found)
+				return place;
+		}
 		if (found == key)
 			return place;
 	}
+	atomic64_inc(&missed);
 	return 0;
 }
 

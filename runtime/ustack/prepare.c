@@ -129,6 +129,7 @@ static struct djs_user_map *make_map(struct mm_struct *mm, const struct found *f
 	if (!map)
 		return NULL;
 	map->count = count;
+	map->places = 0;
 	for (i = 0; i < count; i++) {
 		struct djs_user_mapping *mapping = &map->mappings[i];
 		const struct djs_user_image *image = NULL;

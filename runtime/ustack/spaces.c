@@ -17,6 +17,9 @@
 
 #define SPACE_BUCKET_BITS 10
 #define SWEEP_AFTER	  HZ
+/* A process may map the same file again and again, always elsewhere: it is not to take the numbers
+ * of all others. */
+#define PLACES_OF_SPACE 4096
 
 struct space {
 	struct hlist_node link;
@@ -69,15 +72,20 @@ DJS_HANDLER_CODE struct djs_user_mapping *djs_user_mapping_at(struct djs_user_ma
 	return low < map->count && map->mappings[low].begin <= address ? &map->mappings[low] : NULL;
 }
 
-DJS_HANDLER_CODE u64 djs_user_word_in(struct djs_user_mapping *mapping, u64 address, bool returns)
+DJS_HANDLER_CODE u64 djs_user_word_in(struct djs_user_map *map, struct djs_user_mapping *mapping,
+				      u64 address, bool returns)
 {
+	bool is_new = false;
 	u32 place = 0;
 
 	if (mapping && mapping->image != DJS_NO_USER_IMAGE) {
 		place = READ_ONCE(mapping->place);
 		if (unlikely(!place)) {
-			place = djs_user_place(mapping->image, mapping->bias);
+			place = djs_user_place(mapping->image, mapping->bias,
+					       READ_ONCE(map->places) < PLACES_OF_SPACE, &is_new);
 			WRITE_ONCE(mapping->place, place);
+			if (is_new)
+				WRITE_ONCE(map->places, READ_ONCE(map->places) + 1);
 		}
 	}
 	return djs_word(address, place, returns && place);
@@ -149,6 +157,7 @@ int djs_user_space_set(struct mm_struct *mm, struct djs_user_map *map)
 		old = map;
 	} else {
 		old = space->map;
+		map->places = READ_ONCE(old->places);
 		smp_store_release(&space->map, map);
 	}
 	mutex_unlock(&spaces_mutex);

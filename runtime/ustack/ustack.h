@@ -81,8 +81,11 @@ const struct djs_user_image *djs_user_image(u32 number);
 
 int djs_user_places_init(void);
 void djs_user_places_exit(void);
-/* Returns the number of a place, from 1 on; 0: there is no room. */
-u32 djs_user_place(u32 image, u64 bias);
+/* Returns the number of a place, from 1 on; 0: it has none, and there is no room, or !may_add.
+ * Stores in `*is_new` whether it has been added: the caller initializes it to false. */
+u32 djs_user_place(u32 image, u64 bias, bool may_add, bool *is_new);
+/* Warns if there was no number; in a task. */
+void djs_user_places_report(void);
 /* Returns what a number stands for: whether there is such a place. */
 bool djs_user_place_find(u32 place, u32 *image, u64 *bias);
 /* Writes what is known of the address of a word without symbols (include/words.h): a text, its
@@ -102,6 +105,7 @@ struct djs_user_map {
 	struct rcu_head rcu;
 	u64 order; /* of what was seen: the larger, the later */
 	u32 count;
+	u32 places; /* added by handlers for this address space, about */
 	struct djs_user_mapping mappings[];
 };
 
@@ -113,8 +117,9 @@ int djs_user_space_set(struct mm_struct *mm, struct djs_user_map *map);
 struct djs_user_map *djs_user_map_of(const struct mm_struct *mm);
 /* Returns NULL if there is none at that address. */
 struct djs_user_mapping *djs_user_mapping_at(struct djs_user_map *map, u64 address);
-/* The word of an address (include/words.h). `mapping` may be NULL. */
-u64 djs_user_word_in(struct djs_user_mapping *mapping, u64 address, bool returns);
+/* The word of an address (include/words.h). `mapping`: of `map`, or NULL. */
+u64 djs_user_word_in(struct djs_user_map *map, struct djs_user_mapping *mapping, u64 address,
+		     bool returns);
 
 /* ---- prepare.c ------------------------------------------------------------------------------- */
 

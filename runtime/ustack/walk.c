@@ -240,7 +240,7 @@ static DJS_HANDLER_CODE u32 walk_frames(struct walk *walk, struct djs_user_map *
 				*result = DJS_UNWIND_UNKNOWN;
 				return count;
 			}
-			above = djs_user_word_in(mapping, 0, true);
+			above = djs_user_word_in(map, mapping, 0, true);
 		}
 		words[count++] =
 		    address | (walk->frame.is_interrupted ? above & ~DJS_WORD_RETURNS : above);
@@ -323,8 +323,8 @@ DJS_HANDLER_CODE u64 djs_user_word(struct djs_ctx *ctx, u64 address, u32 returns
 	if (!cache || address >> DJS_WORD_ADDRESS_BITS || !current->mm)
 		return address;
 	map = djs_user_map_of(current->mm);
-	return djs_user_word_in(map ? djs_user_mapping_at(map, address - !!returns) : NULL, address,
-				returns);
+	return djs_user_word_in(map, map ? djs_user_mapping_at(map, address - !!returns) : NULL,
+				address, returns);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
