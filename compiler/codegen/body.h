@@ -239,6 +239,7 @@ class Body {
         Value length = nullptr; // of a string, or of the words of a stack and of symbols
         const GlobalStorage* storage = nullptr;
         uint32_t histogram_bytes = 0;
+        uint32_t room = 0; // of a string; 0: as much as one of the script has
     };
     Argument symbols_argument(const program::Expression& node); // stacks.cpp
     Argument memory_argument(const program::FormatPiece& piece, Value address, AddressSpace space,
@@ -257,7 +258,7 @@ class Body {
     Value store_arguments(const std::vector<Argument>& arguments, Value at);
     Value store_name(Value name, Value at);
     void text_format(const std::vector<program::FormatPiece>& pieces,
-                     const std::vector<Argument>& arguments, Value out);
+                     const std::vector<Argument>& arguments, Value out, uint32_t room = 0);
     Format make_format(const std::vector<program::FormatPiece>& pieces,
                        const std::vector<Argument>& arguments) const;
 
@@ -291,7 +292,7 @@ class Body {
                                           const std::function<Value(Value)>& change);
     Value target_text(const TargetAccess& access, SourceRange range);
     // Parts of it.
-    Argument plain_part(const Access& how, SourceRange range);
+    Argument plain_part(const program::FormatPiece& piece, const Access& how, SourceRange range);
     Argument shown_value(const TargetAccess& how, TargetAccess::Shown pieces, size_t part,
                          SourceRange range);
     Argument text_part(const program::FormatPiece& piece, const Access& how, SourceRange range);

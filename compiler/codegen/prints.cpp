@@ -99,16 +99,17 @@ Value Body::store_arguments(const std::vector<Argument>& arguments, Value at) {
     return at;
 }
 
-// Formats into `out` (a string of the script) when it is executed.
+// Formats into `out` when it is executed. `room`: of it; 0: it is a string of the script.
 void Body::text_format(const std::vector<FormatPiece>& pieces,
-                       const std::vector<Argument>& arguments, Value out) {
+                       const std::vector<Argument>& arguments, Value out, uint32_t room) {
     uint32_t bytes = 0;
     for (const Argument& argument : arguments)
         bytes += argument.type == 'l'   ? 8
                  : argument.type == 'n' ? DJS_NAME_BYTES
                  : argument.type == 'k' ? script_.stack_bytes()
                  : argument.type == 's'
-                     ? static_cast<uint32_t>(DJS_ALIGN8(4 + script_.string_bytes()))
+                     ? static_cast<uint32_t>(
+                           DJS_ALIGN8(4 + (argument.room ? argument.room : script_.string_bytes())))
                      : argument.histogram_bytes;
     Value area = scratch(bytes);
     Value end = store_arguments(arguments, area);
@@ -116,8 +117,8 @@ void Body::text_format(const std::vector<FormatPiece>& pieces,
                                     builder_.CreatePtrToInt(area, script_.types.i64));
     Format format = make_format(pieces, arguments);
     builder_.CreateCall(script_.runtime("djs_format"),
-                        {out, script_.number(script_.string_bytes()), script_.text(format.text),
-                         script_.text(format.types), area, used});
+                        {out, script_.number(room ? room : script_.string_bytes()),
+                         script_.text(format.text), script_.text(format.types), area, used});
 }
 
 // Reports a record that is always longer than what any session of the script keeps.

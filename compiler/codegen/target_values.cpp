@@ -265,6 +265,18 @@ Value Body::access(const Access& how, SourceRange range) {
     return add_offset(value, offset);
 }
 
+namespace {
+
+constexpr uint32_t number_text_bytes = 32; // of a number in any form that $$vars has
+
+bool reads_memory(const Access& access) {
+    return loads(access.operations) ||
+           std::any_of(access.steps.begin(), access.steps.end(),
+                       [](const AccessStep& step) { return step.kind == AccessStep::Kind::Load; });
+}
+
+} // namespace
+
 // One part of $x$ or $$vars. A string of an array ends with the array, terminated or not.
 Body::Argument Body::text_part(const program::FormatPiece& piece, const Access& how,
                                SourceRange range) {
@@ -286,22 +298,33 @@ Body::Argument Body::text_part(const program::FormatPiece& piece, const Access& 
     return text;
 }
 
-// A value of $$vars itself, which is in a register or on the stack; 0 if it cannot be read.
-Body::Argument Body::plain_part(const Access& how, SourceRange range) {
+// A value of $$vars itself, which is in a register or on the stack: a number, or if it may be
+// impossible to read it, a text, which then is "ERROR".
+Body::Argument Body::plain_part(const program::FormatPiece& piece, const Access& how,
+                                SourceRange range) {
+    Argument number{'l'};
+    if (!reads_memory(how)) {
+        number.value = access(how, range);
+        return number;
+    }
+    program::FormatPiece alone = piece;
+    alone.literal.clear();
+    Argument text{'s'};
+    text.room = number_text_bytes;
+    text.value = scratch(text.room);
     auto *unreadable = block("unreadable"), *done = block("part");
-    auto* slot = entry_alloca(script_.types.i64, "part");
     auto* outer = std::exchange(error_, unreadable);
-    builder_.CreateStore(access(how, range), slot);
+    number.value = access(how, range);
+    text_format({alone}, {number}, text.value, text.room);
     builder_.CreateBr(done);
     error_ = outer;
     begin(unreadable);
     forget_error();
-    builder_.CreateStore(script_.number(0), slot);
+    copy_text(text.value, script_.text("ERROR"));
     builder_.CreateBr(done);
     begin(done);
-    Argument argument{'l'};
-    argument.value = builder_.CreateLoad(script_.types.i64, slot);
-    return argument;
+    text.length = builder_.CreateCall(script_.runtime("djs_text_length"), {text.value});
+    return text;
 }
 
 // What a value points to, or its members, as one string: "ERROR" if a part of it cannot be read.
@@ -351,9 +374,15 @@ Value Body::target_text(const TargetAccess& how, SourceRange range) {
             ++shown;
             continue;
         }
-        format.push_back(how.format[i]);
-        if (how.format[i++].conversion)
-            arguments.push_back(plain_part(how.parts[part++], range));
+        program::FormatPiece piece = how.format[i++];
+        if (piece.conversion) {
+            arguments.push_back(plain_part(piece, how.parts[part++], range));
+            if (arguments.back().type == 's') {
+                piece.conversion = 's';
+                piece.alternate = false;
+            }
+        }
+        format.push_back(std::move(piece));
     }
     if (format.size() == 1 && how.shown.size() == 1)
         return arguments.front().value;
