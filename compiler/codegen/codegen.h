@@ -34,7 +34,7 @@ struct Limits {
     int64_t MAXNESTING = 0; // 0: the depth of the script's calls, plus 10 for recursive functions
     int64_t MAXBACKTRACE = 20;
     int64_t MAXSYMBOLS = 8192;    // addresses whose symbols are looked up only once
-    int64_t MINSTACKSPACE = 1024; // bytes of stack that a handler must leave
+    int64_t MINSTACKSPACE = 2048; // bytes of stack that a handler must leave
     int64_t KRETACTIVE = 0; // instances of a kretprobe without .maxactive; 0: the runtime's default
     int64_t MAXKPROBES = 1000;        // for one pattern of functions
     int64_t MAXPERFTHREADS = 4096;    // that perf.….process attaches to at the same time

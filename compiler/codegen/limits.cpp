@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "codegen/codegen.h"
+#include "include/script.h"
 
 #include <array>
 
@@ -24,7 +25,8 @@ constexpr std::array limits_table{
     LimitEntry{"MAXNESTING", &Limits::MAXNESTING, 1, 100},
     LimitEntry{"MAXBACKTRACE", &Limits::MAXBACKTRACE, 1, 128},
     LimitEntry{"MAXSYMBOLS", &Limits::MAXSYMBOLS, 1, 1 << 17},
-    LimitEntry{"MINSTACKSPACE", &Limits::MINSTACKSPACE, 0, 4096},
+    // A handler's own frames are known, but not those of what it calls, and of a fault.
+    LimitEntry{"MINSTACKSPACE", &Limits::MINSTACKSPACE, DJS_FAULT_STACK, 4096},
     LimitEntry{"KRETACTIVE", &Limits::KRETACTIVE, 0, 65535},
     LimitEntry{"MAXKPROBES", &Limits::MAXKPROBES, 0, INT32_MAX},
     LimitEntry{"MAXPERFTHREADS", &Limits::MAXPERFTHREADS, 1, 1 << 20},

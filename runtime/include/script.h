@@ -205,8 +205,8 @@ struct djs_ctx *djs_enter(const struct djs_handler *handler, const struct djs_si
 void djs_leave(struct djs_ctx *ctx);
 /* The most stack that a handler may need, including MINSTACKSPACE. */
 #define DJS_STACK_MAX 8192u
-/* The most stack that the kernel needs for a fault in a handler without a context, and the report
- * of it, or for its functions that read user memory. */
+/* The most stack that is needed below a handler: for a fault and the report of it, for the kernel's
+ * functions that read user memory, or for the runtime's functions. MINSTACKSPACE is no less. */
 #define DJS_FAULT_STACK 2048u
 /* Returns 1, and counts a skipped hit, if fewer than `bytes` are left of the stack. */
 u32 djs_lacks_stack(u32 bytes);

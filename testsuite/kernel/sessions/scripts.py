@@ -98,7 +98,7 @@ class Script:
         if self.chance(0.4):
             options.append(self.draw.choice(["-DMAXACTION=20", "-DMAXACTION=100000", "-DMAXSTRINGLEN=64", "-DMAXSTRINGLEN=4096", "-DMAXMAPENTRIES=16",
                                              "-DRING_KB=16", "-DMAXTRYLOCK=1", "-DKRETACTIVE=1", "-DMAXBACKTRACE=128", "-DSTP_NO_OVERLOAD",
-                                             "-DSTP_OVERLOAD_THRESHOLD=1000000", "-DMAXNESTING=3", "-DMINSTACKSPACE=0", "-DMAXERRORS=0"]))
+                                             "-DSTP_OVERLOAD_THRESHOLD=1000000", "-DMAXNESTING=3", "-DMINSTACKSPACE=2048", "-DMAXERRORS=0"]))
         return options
 
     # ---- what scripts declare

@@ -122,6 +122,13 @@ TEST(Limits, AcceptTheirRangesAlone) {
     EXPECT_FALSE(Limits().set("MAXNOTHING", 1));
 }
 
+// Handlers with and without a context need as much for faults and the runtime's functions.
+TEST(Limits, LeaveStackForFaults) {
+    EXPECT_GE(Limits().MINSTACKSPACE, DJS_FAULT_STACK);
+    EXPECT_FALSE(Limits().set("MINSTACKSPACE", DJS_FAULT_STACK - 1));
+    EXPECT_TRUE(Limits().set("MINSTACKSPACE", DJS_FAULT_STACK));
+}
+
 class ScriptLimits : public Generate {
   protected:
     // What the runtime reads of a number in an object's djs_script.
