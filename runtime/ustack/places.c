@@ -7,9 +7,7 @@
 #include <linux/kernel.h>
 #include <linux/slab.h>
 
-#include "include/record.h"
 #include "include/symbols.h"
-#include "state/state.h"
 #include "ustack/ustack.h"
 
 #define TRIED	   32
@@ -32,18 +30,9 @@ void djs_user_places_exit(void)
 	places = NULL;
 }
 
-void djs_user_places_report(void)
+u64 djs_user_places_missed(void)
 {
-	u64 count = atomic64_xchg(&missed, 0);
-
-	if (count)
-		djs_session_message(
-		    DJS_RECORD_WARNING,
-		    count == 1 ? "%llu address of a program got no symbol: stacks contained too "
-				 "many files, or one at too many addresses"
-			       : "%llu addresses of programs got no symbols: stacks contained too "
-				 "many files, or some at too many addresses",
-		    count);
+	return atomic64_read(&missed);
 }
 
 DJS_HANDLER_CODE u32 djs_user_place(u32 image, u64 bias, bool may_add, bool *is_new)

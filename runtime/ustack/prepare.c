@@ -12,7 +12,9 @@
 #include <linux/slab.h>
 
 #include "arch/runtime.h"
+#include "include/record.h"
 #include "sites/sites.h"
+#include "state/state.h"
 #include "tasks/tasks.h"
 #include "ustack/ustack.h"
 
@@ -352,4 +354,18 @@ void djs_user_prepare_exit(void)
 {
 	stop_events();
 	djs_works_free(&preparations);
+}
+
+void djs_user_places_report(void)
+{
+	u64 count = djs_user_places_missed();
+
+	if (count)
+		djs_session_message(
+		    DJS_RECORD_WARNING,
+		    count == 1 ? "%llu address of a program got no symbol: stacks contained too "
+				 "many files, or one at too many addresses"
+			       : "%llu addresses of programs got no symbols: stacks contained too "
+				 "many files, or some at too many addresses",
+		    count);
 }

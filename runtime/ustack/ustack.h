@@ -84,8 +84,8 @@ void djs_user_places_exit(void);
 /* Returns the number of a place, from 1 on; 0: it has none, and there is no room, or !may_add.
  * Stores in `*is_new` whether it has been added: the caller initializes it to false. */
 u32 djs_user_place(u32 image, u64 bias, bool may_add, bool *is_new);
-/* Warns if there was no number; in a task. */
-void djs_user_places_report(void);
+/* How often there was no number. */
+u64 djs_user_places_missed(void);
 /* Returns what a number stands for: whether there is such a place. */
 bool djs_user_place_find(u32 place, u32 *image, u64 *bias);
 /* Writes what is known of the address of a word without symbols (include/words.h): a text, its
@@ -125,6 +125,8 @@ u64 djs_user_word_in(struct djs_user_map *map, struct djs_user_mapping *mapping,
 
 int djs_user_prepare_init(void);
 void djs_user_prepare_exit(void);
+/* Warns if stacks have addresses of files that got no number of a place. No handler runs. */
+void djs_user_places_report(void);
 /* Has the current task tell what it maps before it returns to user mode. Any context. */
 void djs_user_prepare_soon(void);
 

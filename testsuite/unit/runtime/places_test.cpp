@@ -18,6 +18,14 @@ namespace {
 
 constexpr u32 numbers = 1U << DJS_WORD_PLACE_BITS;
 
+u32 place_of(u32 image, u64 bias, bool may_add = true) {
+    bool is_new = false;
+    const u32 place = djs_user_place(image, bias, may_add, &is_new);
+    EXPECT_TRUE(place || !is_new);
+    EXPECT_TRUE(may_add || !is_new);
+    return place;
+}
+
 class Places : public testing::Test {
   protected:
     void SetUp() override { ASSERT_EQ(djs_user_places_init(), 0); }
@@ -29,7 +37,7 @@ TEST_F(Places, AreFoundByTheirNumbersWhenFewAreLeft) {
     u32 refused = 0; // all that were tried belong to others
     for (u32 image = 0; refused < 2000; image = (image + 7) % 16384) {
         const u64 bias = 0x550000000000 + u64{image} * 0x3000 + (known.size() + refused) * 0x1000;
-        const u32 place = djs_user_place(image, bias);
+        const u32 place = place_of(image, bias);
         ASSERT_LT(place, numbers);
         if (place == 0) {
             refused++;
@@ -37,7 +45,7 @@ TEST_F(Places, AreFoundByTheirNumbersWhenFewAreLeft) {
         }
         const auto [at, is_new] = known.emplace(place, std::pair(image, bias));
         ASSERT_TRUE(is_new || at->second == std::pair(image, bias)) << place;
-        ASSERT_EQ(djs_user_place(image, bias), place);
+        ASSERT_EQ(place_of(image, bias), place);
     }
     EXPECT_GT(known.size(), numbers * 3 / 4);
     for (const auto& [number, wanted] : known) {
@@ -49,6 +57,17 @@ TEST_F(Places, AreFoundByTheirNumbersWhenFewAreLeft) {
     // A search that begins at the last numbers goes on with the first ones.
     EXPECT_TRUE(known.contains(numbers - 1));
     EXPECT_TRUE(known.contains(1));
+}
+
+// An address space that has added as many as it may finds those that exist.
+TEST_F(Places, OfOthersAreFoundWhereNoneMayBeAdded) {
+    const u64 missed = djs_user_places_missed();
+    EXPECT_EQ(place_of(3, 0x1000, false), 0U);
+    const u32 place = place_of(3, 0x1000);
+    EXPECT_NE(place, 0U);
+    EXPECT_EQ(place_of(3, 0x1000, false), place);
+    EXPECT_EQ(place_of(3, 0x2000, false), 0U);
+    EXPECT_EQ(djs_user_places_missed(), missed + 2);
 }
 
 TEST_F(Places, NothingHasNumberZeroOrOneThatIsTooLarge) {
@@ -64,7 +83,7 @@ TEST_F(Places, NothingHasNumberZeroOrOneThatIsTooLarge) {
 
 TEST_F(Places, TellTheFileAndTheAddressInIt) {
     char text[DJS_SYMBOL_MAX];
-    const u32 place = djs_user_place(3, 0x7f0000001000);
+    const u32 place = place_of(3, 0x7f0000001000);
     ASSERT_NE(place, 0U);
     djs_user_word_text(text, djs_word(0x7f0000001234, place, false));
     EXPECT_STREQ(text, "0x7f0000001234 [/bin/program+0x234]");
