@@ -103,6 +103,28 @@ std::string_view ElfSymbols::name_of(const Entry& entry) const {
     return rest.substr(0, std::min(rest.find('\0'), rest.find('@')));
 }
 
+// Drops entries that a better one at the same address hides: at() looks at all that an address has.
+void ElfSymbols::drop_hidden(std::vector<Entry>& sorted) {
+    constexpr size_t most_at_address = 8;
+    size_t kept = 0, first = 0; // the number of entries, and the first one at the current address
+    uint64_t longest = 0;
+    bool has_mark = false; // one without a size
+    for (const Entry& entry : sorted) {
+        if (kept == first || sorted[first].address != entry.address) {
+            first = kept;
+            longest = 0;
+            has_mark = false;
+        }
+        if (entry.size ? entry.size <= longest || kept - first >= most_at_address : has_mark)
+            continue;
+        longest = std::max(longest, entry.size);
+        has_mark |= !entry.size;
+        sorted[kept++] = entry;
+    }
+    sorted.resize(kept);
+    sorted.shrink_to_fit();
+}
+
 std::optional<ElfSymbols> ElfSymbols::read(const Read& read, uint64_t bytes,
                                            const std::string* build_id) {
     Reader reader{read, bytes, {}};
@@ -129,6 +151,7 @@ std::optional<ElfSymbols> ElfSymbols::read(const Read& read, uint64_t bytes,
     std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
         return a.address != b.address ? a.address < b.address : a.rank < b.rank;
     });
+    drop_hidden(entries);
     uint64_t reach = 0;
     for (const Entry& entry : entries) {
         reach = std::max(reach, entry.address + entry.size);

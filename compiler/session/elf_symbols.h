@@ -43,6 +43,7 @@ class ElfSymbols {
     struct Reader;
 
     std::string_view name_of(const Entry& entry) const;
+    static void drop_hidden(std::vector<Entry>& sorted);
 
     std::string build_id_;
     bool has_table_ = false;

@@ -131,6 +131,28 @@ TEST(ElfSymbols, TheBestOfAnAddressNamesIt) {
         EXPECT_EQ(named(order[same], order[same]), "one") << "the first in the table";
 }
 
+// All that an address has is looked at each time: a file cannot make that many.
+TEST(ElfSymbols, ManyAtAnAddressAreFew) {
+    const std::string strings("\0one\0two\0", 9);
+    constexpr uint32_t many = 20000;
+    std::vector<uint32_t> names(many, 5);
+    names[0] = 1;
+    for (const uint64_t step : {0, 1}) {
+        const auto symbols =
+            read(file_of(names, strings, [&](std::vector<Elf64_Sym>& all, Elf64_Shdr*) {
+                for (uint32_t i = 1; i <= many; i++) {
+                    all[i].st_value = 0x100;
+                    all[i].st_size = 0x10 + i * step;
+                }
+                all[many].st_size = 0;
+            }));
+        ASSERT_TRUE(symbols);
+        EXPECT_EQ(name_at(*symbols, 0x104), "one");
+        EXPECT_EQ(name_at(*symbols, 0x1000000), "two");
+        EXPECT_LT(symbols->memory(), 1000U);
+    }
+}
+
 TEST(ElfSymbols, WhatIsElsewhereOrNotCodeHasNone) {
     const std::string strings("\0first\0", 7);
     for (const uint16_t section : {SHN_UNDEF, SHN_LORESERVE, SHN_ABS, SHN_COMMON}) {
