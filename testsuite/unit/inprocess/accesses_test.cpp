@@ -266,7 +266,7 @@ TEST_F(Accesses, TextsOfSeveralValues) {
                   at(nullptr, {add(5)}).value};
     const auto executed = print_values({text, at(nullptr, {add(7)}), text});
     const std::string shown =
-        "whole={.narrow=-3, .text=\"text\", .below=-70000} lost=0 gone=ERROR last=5 ";
+        "whole={.narrow=-3, .text=\"text\", .below=-70000} lost=ERROR gone=ERROR last=5 ";
     EXPECT_EQ(executed.output, shown + "7 " + shown);
     EXPECT_EQ(executed.messages, "");
 }
