@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Functions and tracepoints between a fault in the kernel and its fixup.
 #include "arch/arch.h"
+#include "arch/x86_64/symbol_names.h"
 
 #include <unordered_set>
 
@@ -61,7 +62,7 @@ const std::unordered_set<std::string_view> fault_path{
 } // namespace
 
 bool handles_faults(std::string_view name) {
-    return fault_path.contains(name.substr(0, name.find('.')));
+    return fault_path.contains(whole_of(name));
 }
 
 } // namespace djstap::arch

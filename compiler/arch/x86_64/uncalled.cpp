@@ -3,9 +3,8 @@
 // itself does not forbid it: what control enters otherwise than by a call, and what the function
 // tracers call before they notice that they were called by themselves.
 #include "arch/arch.h"
+#include "arch/x86_64/symbol_names.h"
 
-#include <algorithm>
-#include <iterator>
 #include <unordered_set>
 
 namespace djstap::arch {
@@ -115,12 +114,6 @@ constexpr std::string_view tracer_beginnings[] = {
     "__bpf_prog_enter", "__bpf_prog_exit",    "__bpf_tramp_enter", "__bpf_tramp_exit",
 };
 
-template <size_t Size>
-bool begins_with_any(std::string_view name, const std::string_view (&beginnings)[Size]) {
-    return std::any_of(std::begin(beginnings), std::end(beginnings),
-                       [&](std::string_view beginning) { return name.starts_with(beginning); });
-}
-
 } // namespace
 
 bool is_between_tasks(std::string_view symbol) {
@@ -133,7 +126,7 @@ bool is_uncalled(std::string_view symbol) {
 }
 
 bool is_in_tracers(std::string_view symbol) {
-    const std::string_view whole = symbol.substr(0, symbol.find('.'));
+    const std::string_view whole = whole_of(symbol);
     return tracers.contains(whole) || begins_with_any(whole, tracer_beginnings);
 }
 

@@ -2,9 +2,8 @@
 // Functions that a CPU runs while it has no IDT, or none that its page tables map, or no base for
 // its per-CPU variables: a breakpoint causes a triple fault there.
 #include "arch/arch.h"
+#include "arch/x86_64/symbol_names.h"
 
-#include <algorithm>
-#include <iterator>
 #include <unordered_set>
 
 namespace djstap::arch {
@@ -122,10 +121,8 @@ constexpr std::string_view listed_beginnings[] = {
 } // namespace
 
 bool runs_without_exceptions(std::string_view symbol) {
-    const std::string_view whole = symbol.substr(0, symbol.find('.'));
-    return listed_functions.contains(whole) ||
-           std::any_of(std::begin(listed_beginnings), std::end(listed_beginnings),
-                       [&](std::string_view beginning) { return whole.starts_with(beginning); });
+    const std::string_view whole = whole_of(symbol);
+    return listed_functions.contains(whole) || begins_with_any(whole, listed_beginnings);
 }
 
 } // namespace djstap::arch
