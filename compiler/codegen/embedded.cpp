@@ -284,12 +284,7 @@ bool may_exhaust_overloads(const program::Function& function) {
     const program::Function* last = &function;
     while (last->next_overload)
         last = last->next_overload;
-    bool found = false;
-    if (last->body)
-        program::walk_statements(*last->body, [&](const program::Statement& node) {
-            found |= node.kind == program::StatementKind::Next;
-        });
-    return found;
+    return last->body && program::contains_next(*last->body);
 }
 
 } // namespace

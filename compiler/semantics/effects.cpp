@@ -323,13 +323,6 @@ void join_conditions(const std::vector<Probe*>& probes, std::vector<Found>& foun
     }
 }
 
-bool contains_next(Statement& body) {
-    bool found = false;
-    walk_statements(body,
-                    [&](const Statement& node) { found |= node.kind == StatementKind::Next; });
-    return found;
-}
-
 } // namespace
 
 void find_recursion(Program& program) {

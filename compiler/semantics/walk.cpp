@@ -170,4 +170,11 @@ void walk_statements(Statement& node, const std::function<void(Statement&)>& vis
         node, [](ExpressionPtr&) {}, [&](StatementPtr& child) { walk_statements(*child, visit); });
 }
 
+bool contains_next(Statement& node) {
+    bool found = false;
+    walk_statements(node,
+                    [&](const Statement& each) { found |= each.kind == StatementKind::Next; });
+    return found;
+}
+
 } // namespace djstap::program

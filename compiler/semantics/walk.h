@@ -24,6 +24,9 @@ void walk_expressions(Expression& node, const std::function<void(Expression&)>& 
 // Calls `visit` for `node` and every statement below it, parents first.
 void walk_statements(Statement& node, const std::function<void(Statement&)>& visit);
 
+// Returns whether `node` contains a `next`.
+bool contains_next(Statement& node);
+
 // Returns the place that an assignment or an increment changes; null for other expressions.
 const Expression* assigned_place(const Expression& node);
 
