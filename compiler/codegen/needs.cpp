@@ -378,12 +378,7 @@ bool is_read(const AccessMap& accesses, const program::Expression& node) {
         return name == "user_string_n" || name == "ppid" || attempt_of(call).value;
     }
     auto access = accesses.find(&node);
-    if (access == accesses.end())
-        return false;
-    const auto& steps = access->second.value.steps;
-    return loads(access->second.value.operations) ||
-           std::any_of(steps.begin(), steps.end(),
-                       [](const AccessStep& step) { return step.kind == AccessStep::Kind::Load; });
+    return access != accesses.end() && loads(access->second.value);
 }
 
 } // namespace

@@ -269,12 +269,6 @@ namespace {
 
 constexpr uint32_t number_text_bytes = 32; // of a number in any form that $$vars has
 
-bool reads_memory(const Access& access) {
-    return loads(access.operations) ||
-           std::any_of(access.steps.begin(), access.steps.end(),
-                       [](const AccessStep& step) { return step.kind == AccessStep::Kind::Load; });
-}
-
 } // namespace
 
 // One part of $x$ or $$vars. A string of an array ends with the array, terminated or not.
@@ -303,7 +297,7 @@ Body::Argument Body::text_part(const program::FormatPiece& piece, const Access& 
 Body::Argument Body::plain_part(const program::FormatPiece& piece, const Access& how,
                                 SourceRange range) {
     Argument number{'l'};
-    if (!reads_memory(how)) {
+    if (!loads(how)) {
         number.value = access(how, range);
         return number;
     }

@@ -79,6 +79,11 @@ inline bool loads(const std::vector<LocationOperation>& operations) {
         return each.kind == LocationOperation::Kind::Load;
     });
 }
+inline bool loads(const Access& access) {
+    return loads(access.operations) ||
+           std::any_of(access.steps.begin(), access.steps.end(),
+                       [](const AccessStep& step) { return step.kind == AccessStep::Kind::Load; });
+}
 // Returns whether the address of something in `image` is needed.
 inline bool uses_image_address(const Access& access) {
     return access.base == Access::Base::ImageAddress ||
