@@ -26,8 +26,8 @@ static DJS_HANDLER_CODE int kprobe_hit(struct kprobe *kprobe, struct pt_regs *re
 	return 0;
 }
 
-static DJS_HANDLER_CODE void kprobe_after(struct kprobe *kprobe, struct pt_regs *regs,
-					  unsigned long flags)
+DJS_HANDLER_CODE void djs_kprobe_after(struct kprobe *kprobe, struct pt_regs *regs,
+				       unsigned long flags)
 {
 }
 
@@ -125,7 +125,7 @@ static void fill_kprobe(struct djs_registered *probe)
 
 	kprobe->pre_handler =
 	    handler->by_regs ? (kprobe_pre_handler_t)(void *)handler->by_regs : kprobe_hit;
-	kprobe->post_handler = wants_post_handler(probe->run) ? kprobe_after : NULL;
+	kprobe->post_handler = wants_post_handler(probe->run) ? djs_kprobe_after : NULL;
 }
 
 static int register_one_kprobe(struct djs_registered *probe)

@@ -14,6 +14,8 @@ struct djs_misses {
 /* Those since the script was loaded. */
 struct djs_misses djs_kprobes_missed(void);
 struct djs_misses djs_kretprobes_missed(void);
+/* A post handler that does nothing: the kernel makes no jump of a kprobe that has one. */
+void djs_kprobe_after(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags);
 /* True if the kernel uses ftrace for a kprobe at run->probe. May sleep. */
 bool djs_at_fentry_site(const struct djs_site_run *run);
 /* True, and the site has failed, if registering a kprobe at run->probe could crash the kernel. */

@@ -157,11 +157,6 @@ static bool has_memory_for_instances(const struct djs_registered *probes, u32 co
 	return false;
 }
 
-static DJS_HANDLER_CODE void guard_after(struct kprobe *kprobe, struct pt_regs *regs,
-					 unsigned long flags)
-{
-}
-
 /* As of other kprobes, the kernel must not make a jump of a kretprobe (kprobe.c). It takes a post
  * handler, which prevents that, from a kprobe only: one at the same address, which is never
  * enabled. At an fentry site there is no jump. */
@@ -175,7 +170,7 @@ static int add_guard(struct djs_registered *probe)
 	memset(&probe->guard, 0, sizeof(probe->guard));
 	probe->guard.addr = (kprobe_opcode_t *)probe->run->probe;
 	probe->guard.flags = KPROBE_FLAG_DISABLED;
-	probe->guard.post_handler = guard_after;
+	probe->guard.post_handler = djs_kprobe_after;
 	error = register_kprobe(&probe->guard);
 	probe->guarded = !error;
 	return error;
