@@ -4,6 +4,7 @@
 
 #include "cache/cache.h"
 #include "diagnostics/suggest.h"
+#include "driver/described_kernel.h"
 #include "driver/developer_switches.h"
 #include "driver/fallback.h"
 #include "driver/kit.h"
@@ -23,7 +24,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -76,48 +76,6 @@ std::string made_up_name(const Invocation& invocation, uint32_t source) {
     char digits[17];
     snprintf(digits, sizeof digits, "%08x", static_cast<uint32_t>(hash ^ hash >> 32));
     return std::string("djstap_") + digits + "_" + std::to_string(getpid());
-}
-
-CodegenKernel describe_kernel(const Kernel& kernel, const RuntimeKit& kit) {
-    CodegenKernel known;
-    known.release = kernel.release();
-    known.version = kernel.version();
-    known.image = ProbedImage::of(kernel);
-    if (auto table = kernel.symbol("direct_functions"))
-        known.direct_table = table->address;
-    if (auto clock = kernel.symbol("tk_fast_mono"))
-        known.fast_clock = clock->address;
-    if (auto stack = kernel.symbol("hardirq_stack_ptr"))
-        known.irq_stack = stack->address;
-    if (auto state = kernel.symbol("cpu_tlbstate"))
-        known.loaded_mm = state->address;
-    if (auto rethook = kernel.symbol("arch_rethook_trampoline"))
-        known.rethook = rethook->address;
-    if (auto graph = kernel.symbol("return_to_handler"))
-        known.graph_return = graph->address;
-    if (auto reference = kernel.symbol(CodegenKernel::reference_symbol))
-        known.reference = reference->address;
-    known.mitigations.landing_pads = kernel.has_ibt();
-    // Checks both names: those of kernels up to 6.8 and the later ones (6.9 renamed the
-    // mitigations).
-    auto set = [&](const char* older, const char* newer) {
-        return kernel.config(older) == "y" || kernel.config(newer) == "y";
-    };
-    std::string padding = kernel.config("CONFIG_FUNCTION_PADDING_BYTES");
-    if (kernel.config("CONFIG_CALL_PADDING") == "y")
-        std::from_chars(padding.data(), padding.data() + padding.size(), known.call_padding);
-    known.mitigations.return_thunks = set("CONFIG_RETHUNK", "CONFIG_MITIGATION_RETHUNK");
-    known.mitigations.indirect_thunks = set("CONFIG_RETPOLINE", "CONFIG_MITIGATION_RETPOLINE");
-    if (kernel.config("CONFIG_KASAN_GENERIC") == "y")
-        known.sanitizer = Sanitizer::Address;
-    else if (kernel.config("CONFIG_KCSAN") == "y")
-        known.sanitizer = Sanitizer::Thread;
-    known.offset = [&kit](std::string_view name) -> std::optional<std::pair<std::string, int64_t>> {
-        if (auto found = kit.offset(name))
-            return std::pair(found->symbol, found->value);
-        return std::nullopt;
-    };
-    return known;
 }
 
 // Opens the kernel's files and the runtime that was built for it, which is stored in `kit`: the
