@@ -20,6 +20,21 @@ namespace {
 // How long a reader may take nothing once the session is to end: it may show a page to its user.
 constexpr std::chrono::seconds reader_patience{10}, insisted_patience{1};
 
+// How much of `bytes` one write may take. A write of up to PIPE_BUF bytes is not divided by another
+// writer of the pipe, such as the command of -c: each takes whole lines.
+size_t undivided(std::string_view bytes) {
+    const std::string_view piece = bytes.substr(0, PIPE_BUF);
+    if (piece.size() == bytes.size())
+        return piece.size();
+    const size_t newline = piece.rfind('\n');
+    return newline == std::string_view::npos ? piece.size() : newline + 1;
+}
+
+bool is_pipe(int fd) {
+    struct stat status{};
+    return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
 } // namespace
 
 void Writer::append(std::string_view bytes) {
@@ -40,6 +55,7 @@ void Writer::grow(size_t size) {
 int write_to_reader(int fd, std::string_view bytes) {
     using Clock = std::chrono::steady_clock;
     std::optional<Clock::time_point> stalled;
+    const bool divided = bytes.size() > PIPE_BUF && is_pipe(fd);
     while (!bytes.empty()) {
         const int requests = StopSignals::requests();
         pollfd ready{fd, POLLOUT, 0};
@@ -53,7 +69,7 @@ int write_to_reader(int fd, std::string_view bytes) {
             continue;
         }
         // A pipe that has room takes as much at once. A signal interrupts a write that waits.
-        const size_t size = requests ? std::min<size_t>(bytes.size(), PIPE_BUF) : bytes.size();
+        const size_t size = requests || divided ? undivided(bytes) : bytes.size();
         const ssize_t written = write(fd, bytes.data(), size);
         if (written >= 0) {
             bytes.remove_prefix(static_cast<size_t>(written));
@@ -72,14 +88,27 @@ void Writer::write_all(const char* bytes, size_t size) {
         error_ = write_to_reader(fd_, {bytes, size});
 }
 
-void Writer::flush() {
+void Writer::flush_first(size_t size) {
     const auto used = static_cast<size_t>(at_ - buffer_.data());
-    if (used && channel_) {
-        const PieceHeader header{*channel_, static_cast<uint32_t>(used)};
+    if (size && channel_) {
+        const PieceHeader header{*channel_, static_cast<uint32_t>(size)};
         write_all(reinterpret_cast<const char*>(&header), sizeof header);
     }
-    write_all(buffer_.data(), used);
-    at_ = buffer_.data();
+    write_all(buffer_.data(), size);
+    if (size < used)
+        std::memmove(buffer_.data(), buffer_.data() + size, used - size);
+    at_ = buffer_.data() + (used - size);
+}
+
+void Writer::flush() {
+    flush_first(static_cast<size_t>(at_ - buffer_.data()));
+}
+
+// A line whose end has not been appended yet stays.
+void Writer::flush_lines() {
+    const std::string_view used(buffer_.data(), static_cast<size_t>(at_ - buffer_.data()));
+    const size_t newline = used.rfind('\n');
+    flush_first(newline == std::string_view::npos ? used.size() : newline + 1);
 }
 
 void Writer::next_file() {

@@ -20,9 +20,10 @@ struct PieceHeader {
     uint32_t channel, bytes;
 };
 
-// Writes everything, and waits for the reader meanwhile. Once StopSignals counts a request to stop,
-// it gives up (ETIME) if the reader takes nothing for ten seconds, or, after another request, for
-// one. Returns 0, or errno.
+// Writes everything, and waits for the reader meanwhile. Into a pipe it writes whole lines, which
+// another writer of the pipe does not interrupt unless they are longer than PIPE_BUF. Once
+// StopSignals counts a request to stop, it gives up (ETIME) if the reader takes nothing for ten
+// seconds, or, after another request, for one. Returns 0, or errno.
 int write_to_reader(int fd, std::string_view bytes);
 
 // Collects bytes and writes them in large pieces.
@@ -48,7 +49,7 @@ class Writer {
     void advance_to(char* end) {
         at_ = end;
         if (at_ >= flush_from_)
-            flush();
+            flush_lines();
     }
     void flush();
     // Makes next_file() write to `path`.1, `path`.2 and so on.
@@ -64,6 +65,8 @@ class Writer {
   private:
     static constexpr size_t flush_at = 256 * 1024;
     void grow(size_t size);
+    void flush_first(size_t size);
+    void flush_lines();
     void write_all(const char* bytes, size_t size);
 
     int fd_;

@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <unistd.h>
 
@@ -81,6 +83,42 @@ TEST(Writers, GiveAReaderThatTakesSomethingTheRest) {
     }
     reader.end();
     taking.join();
+}
+
+// The command of -c has the same standard output.
+TEST(Writers, AnotherWriterOfThePipeInterruptsNoLine) {
+    auto pipe = Pipe::open();
+    ASSERT_TRUE(pipe);
+    const std::string own = "a line of the session", other = "a line of the command";
+    constexpr size_t own_lines = 100'000;
+    std::thread session([&, fd = dup(pipe->writer.get())] {
+        Writer writer(fd, "the output");
+        for (size_t i = 0; i < own_lines; i++) { // in two parts, as some outputs do
+            writer.append(own);
+            writer.append("\n");
+        }
+        writer.flush();
+        EXPECT_EQ(writer.error(), 0);
+        close(fd);
+    });
+    std::thread command([&, fd = pipe->writer.release()] {
+        for (int i = 0; i < 1000; i++)
+            EXPECT_EQ(write_to_reader(fd, other + "\n"), 0);
+        close(fd);
+    });
+    std::string all, taken(10'000, ' ');
+    for (ssize_t size; (size = ::read(pipe->reader.get(), taken.data(), taken.size())) > 0;)
+        all.append(taken, 0, static_cast<size_t>(size));
+    session.join();
+    command.join();
+    size_t of_session = 0, of_command = 0;
+    std::istringstream lines(all);
+    for (std::string line; std::getline(lines, line);) {
+        of_session += line == own;
+        of_command += line == other;
+    }
+    EXPECT_EQ(of_session, own_lines);
+    EXPECT_EQ(of_command, 1000U);
 }
 
 } // namespace
