@@ -20,8 +20,8 @@ namespace {
 // How long a reader may take nothing once the session is to end: it may show a page to its user.
 constexpr std::chrono::seconds reader_patience{10}, insisted_patience{1};
 
-// How much of `bytes` one write may take. A write of up to PIPE_BUF bytes is not divided by another
-// writer of the pipe, such as the command of -c: each takes whole lines.
+// How much of `bytes` one write may take: a write of up to PIPE_BUF bytes is not divided by another
+// writer of the pipe or socket, and takes whole lines.
 size_t undivided(std::string_view bytes) {
     const std::string_view piece = bytes.substr(0, PIPE_BUF);
     if (piece.size() == bytes.size())
@@ -30,9 +30,9 @@ size_t undivided(std::string_view bytes) {
     return newline == std::string_view::npos ? piece.size() : newline + 1;
 }
 
-bool is_pipe(int fd) {
+bool may_be_divided(int fd) {
     struct stat status{};
-    return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+    return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
 } // namespace
@@ -52,10 +52,10 @@ void Writer::grow(size_t size) {
     flush_from_ = buffer_.data() + flush_at;
 }
 
-int write_to_reader(int fd, std::string_view bytes) {
+int write_to_reader(int fd, std::string_view bytes, Lines lines) {
     using Clock = std::chrono::steady_clock;
     std::optional<Clock::time_point> stalled;
-    const bool divided = bytes.size() > PIPE_BUF && is_pipe(fd);
+    const bool divided = lines == Lines::Whole && bytes.size() > PIPE_BUF && may_be_divided(fd);
     while (!bytes.empty()) {
         const int requests = StopSignals::requests();
         pollfd ready{fd, POLLOUT, 0};
@@ -85,7 +85,7 @@ int write_to_reader(int fd, std::string_view bytes) {
 
 void Writer::write_all(const char* bytes, size_t size) {
     if (!error_)
-        error_ = write_to_reader(fd_, {bytes, size});
+        error_ = write_to_reader(fd_, {bytes, size}, channel_ ? Lines::AnyPart : Lines::Whole);
 }
 
 void Writer::flush_first(size_t size) {

@@ -20,11 +20,15 @@ struct PieceHeader {
     uint32_t channel, bytes;
 };
 
-// Writes everything, and waits for the reader meanwhile. Into a pipe it writes whole lines, which
-// another writer of the pipe does not interrupt unless they are longer than PIPE_BUF. Once
-// StopSignals counts a request to stop, it gives up (ETIME) if the reader takes nothing for ten
-// seconds, or, after another request, for one. Returns 0, or errno.
-int write_to_reader(int fd, std::string_view bytes);
+// How much a write to a pipe or socket takes at a time: whole lines, if there may be another
+// writer, such as the command of -c. It does not interrupt them unless they are longer than
+// PIPE_BUF.
+enum class Lines { AnyPart, Whole };
+
+// Writes everything, and waits for the reader meanwhile. Once StopSignals counts a request to stop,
+// it gives up (ETIME) if the reader takes nothing for ten seconds, or, after another request, for
+// one. Returns 0, or errno.
+int write_to_reader(int fd, std::string_view bytes, Lines lines = Lines::AnyPart);
 
 // Collects bytes and writes them in large pieces.
 class Writer {

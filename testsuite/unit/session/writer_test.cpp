@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sstream>
 #include <string>
+#include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 
@@ -86,28 +87,24 @@ TEST(Writers, GiveAReaderThatTakesSomethingTheRest) {
 }
 
 // The command of -c has the same standard output.
-TEST(Writers, AnotherWriterOfThePipeInterruptsNoLine) {
-    auto pipe = Pipe::open();
-    ASSERT_TRUE(pipe);
+void expect_whole_lines(FileDescriptor reader, FileDescriptor shared) {
     const std::string own = "a line of the session", other = "a line of the command";
-    constexpr size_t own_lines = 100'000;
-    std::thread session([&, fd = dup(pipe->writer.get())] {
-        Writer writer(fd, "the output");
+    constexpr size_t own_lines = 100'000, other_lines = 1000;
+    std::thread session([&, fd = FileDescriptor(dup(shared.get()))] {
+        Writer writer(fd.get(), "the output");
         for (size_t i = 0; i < own_lines; i++) { // in two parts, as some outputs do
             writer.append(own);
             writer.append("\n");
         }
         writer.flush();
         EXPECT_EQ(writer.error(), 0);
-        close(fd);
     });
-    std::thread command([&, fd = pipe->writer.release()] {
-        for (int i = 0; i < 1000; i++)
-            EXPECT_EQ(write_to_reader(fd, other + "\n"), 0);
-        close(fd);
+    std::thread command([&, fd = std::move(shared)] {
+        for (size_t i = 0; i < other_lines; i++)
+            EXPECT_EQ(write_to_reader(fd.get(), other + "\n"), 0);
     });
     std::string all, taken(10'000, ' ');
-    for (ssize_t size; (size = ::read(pipe->reader.get(), taken.data(), taken.size())) > 0;)
+    for (ssize_t size; (size = ::read(reader.get(), taken.data(), taken.size())) > 0;)
         all.append(taken, 0, static_cast<size_t>(size));
     session.join();
     command.join();
@@ -118,7 +115,19 @@ TEST(Writers, AnotherWriterOfThePipeInterruptsNoLine) {
         of_command += line == other;
     }
     EXPECT_EQ(of_session, own_lines);
-    EXPECT_EQ(of_command, 1000U);
+    EXPECT_EQ(of_command, other_lines);
+}
+
+TEST(Writers, AnotherWriterOfThePipeInterruptsNoLine) {
+    auto pipe = Pipe::open();
+    ASSERT_TRUE(pipe);
+    expect_whole_lines(std::move(pipe->reader), std::move(pipe->writer));
+}
+
+TEST(Writers, AnotherWriterOfTheSocketInterruptsNoLine) {
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    expect_whole_lines(FileDescriptor(ends[0]), FileDescriptor(ends[1]));
 }
 
 } // namespace
