@@ -42,8 +42,8 @@ int djs_dump_symbols_add(char *area, unsigned long count);
 void djs_dump_symbols_exit(void);
 
 /* Writes a record of one string (and one number, for DJS_RECORD_ERROR and DJS_RECORD_SPECULATION).
- * Any context. */
-void djs_record_text(struct djs_ctx *ctx, u32 id, const char *text, s64 number);
+ * Any context. Returns false if it is lost, which is counted. */
+bool djs_record_text(struct djs_ctx *ctx, u32 id, const char *text, s64 number);
 void djs_record_number(struct djs_ctx *ctx, u32 id, s64 number);
 void djs_record_plain(struct djs_ctx *ctx, u32 id);
 

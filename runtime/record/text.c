@@ -2,7 +2,7 @@
 // Records that the session itself writes: errors, warnings, its end.
 #include "record/rings.h"
 
-DJS_HANDLER_CODE void djs_record_text(struct djs_ctx *ctx, u32 id, const char *text, s64 number)
+DJS_HANDLER_CODE bool djs_record_text(struct djs_ctx *ctx, u32 id, const char *text, s64 number)
 {
 	u32 length = min_t(size_t, strlen(text), DJS_RECORD_MAX / 2);
 	u32 text_bytes = DJS_ALIGN8(sizeof(u32) + length);
@@ -12,13 +12,14 @@ DJS_HANDLER_CODE void djs_record_text(struct djs_ctx *ctx, u32 id, const char *t
 	char *to;
 
 	if (!record)
-		return;
+		return false;
 	to = (char *)(record + 1);
 	*(u32 *)to = length;
 	memcpy(to + sizeof(u32), text, length);
 	if (numbered)
 		*(s64 *)(to + text_bytes) = number;
 	djs_commit(ctx, record, size);
+	return true;
 }
 
 DJS_HANDLER_CODE void djs_record_number(struct djs_ctx *ctx, u32 id, s64 number)

@@ -109,8 +109,7 @@ void djs_session_message(u32 id, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, djs_error_bytes(), format, arguments);
 	va_end(arguments);
-	djs_record_text(&djs_session_ctx, id, text, -1);
-	if (!djs_reader_attached())
+	if (!djs_record_text(&djs_session_ctx, id, text, -1) || !djs_reader_attached())
 		djs_warning("%s", text);
 }
 
