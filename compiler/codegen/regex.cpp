@@ -115,10 +115,13 @@ void Body::forget_match() {
 Value Body::regex_match(const program::RegexMatch& node) {
     llvm::Constant* table = script_.regex().table(node.pattern);
     Value subject = text(*node.operand);
+    const bool keeps = script_.regex().keeps_matches();
     Value found =
-        script_.regex().keeps_matches()
-            ? builder_.CreateCall(script_.runtime("djs_match_regex"), {ctx_, table, subject})
-            : builder_.CreateCall(script_.runtime("djs_regex_search"), {table, subject});
+        keeps ? builder_.CreateCall(script_.runtime("djs_match_regex"),
+                                    {ctx_, table, subject, script_.u32(script_.place(node.range))})
+              : builder_.CreateCall(script_.runtime("djs_regex_search"), {table, subject});
+    if (keeps)
+        check_error();
     Value is_found = builder_.CreateICmpNE(found, script_.u32(0));
     return node.negated ? builder_.CreateNot(is_found) : is_found;
 }

@@ -39,31 +39,18 @@ DJS_HANDLER_CODE void djs_fn_substr(struct djs_ctx *ctx, char *out, const char *
 	djs_text_substr(out, djs_script.string_bytes, text, start, length);
 }
 
-static __always_inline bool is_one_of(char character, const char *set)
-{
-	for (; *set; set++)
-		if (*set == character)
-			return true;
-	return false;
-}
-
 /* Returns the next token of `text`, which is kept behind the work area; if `text` is empty, of the
  * string that was kept last in this context. "" when no token is left. */
 DJS_HANDLER_CODE void djs_fn_tokenize(struct djs_ctx *ctx, char *out, const char *text,
 				      const char *delimiters)
 {
 	char *kept = ctx->work + DJS_WORK_BYTES;
-	u32 length = 0;
 
 	if (*text) {
 		djs_text_copy(kept, text, djs_script.string_bytes);
 		ctx->token_at = 0;
 	}
-	while (kept[ctx->token_at] && is_one_of(kept[ctx->token_at], delimiters))
-		ctx->token_at++;
-	while (kept[ctx->token_at] && !is_one_of(kept[ctx->token_at], delimiters))
-		out[length++] = kept[ctx->token_at++];
-	out[length] = 0;
+	ctx->token_at = djs_text_token(out, kept, ctx->token_at, delimiters);
 	/* The delimiter that ended this token is not part of the next one, whose delimiters may
 	 * differ. */
 	if (kept[ctx->token_at])
@@ -74,19 +61,7 @@ DJS_HANDLER_CODE void djs_fn_tokenize(struct djs_ctx *ctx, char *out, const char
 DJS_HANDLER_CODE void djs_fn_str_replace(struct djs_ctx *ctx, char *out, const char *text,
 					 const char *old, const char *new)
 {
-	size_t old_length = djs_text_length_here(old), new_length = djs_text_length_here(new);
-	size_t done = 0, room = djs_script.string_bytes - 1, i;
-
-	while (*text && done < room) {
-		if (old_length && !strncmp(text, old, old_length)) {
-			for (i = 0; i < new_length && done < room; i++)
-				out[done++] = new[i];
-			text += old_length;
-		} else {
-			out[done++] = *text++;
-		}
-	}
-	out[done] = 0;
+	djs_text_replace(out, djs_script.string_bytes, text, old, new);
 }
 
 DJS_HANDLER_CODE void djs_fn_text_strn(struct djs_ctx *ctx, char *out, const char *text, s64 length,

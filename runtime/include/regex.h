@@ -33,12 +33,33 @@ struct djs_match {
 	u32 state; /* enum djs_match_state */
 	u32 group_count;
 	struct djs_regex_span groups[DJS_REGEX_GROUPS];
-	/* Followed by the string, and room for djs_regex_match's spans and marks. */
+	/* Followed by the string, and by what is in a djs_regex_room. */
 };
-/* Returns the size of all that, for strings of up to string_bytes and at most `steps` steps. */
+
+/* What a match needs, apart from its groups. */
+struct djs_regex_room {
+	struct djs_regex_span *spans; /* step_count */
+	u8 *marks;		      /* one more than the string has bytes */
+	u16 *seen;		      /* as many */
+};
+
+/* Returns where that is for strings of up to string_bytes. */
+static inline struct djs_regex_room djs_match_room(struct djs_match *match, u32 string_bytes)
+{
+	u32 padded = (string_bytes + 7) & ~7u;
+	char *kept = (char *)(match + 1);
+	struct djs_regex_room room = {
+	    (struct djs_regex_span *)(void *)(kept + 4 * (size_t)padded),
+	    (u8 *)kept + padded,
+	    (u16 *)(void *)(kept + 2 * (size_t)padded),
+	};
+
+	return room;
+}
+/* Returns the size of all that, for at most `steps` steps. */
 static inline u32 djs_match_bytes(u32 string_bytes, u32 steps)
 {
-	return sizeof(struct djs_match) + ((2 * string_bytes + 8) & ~7u) +
+	return sizeof(struct djs_match) + 4 * ((string_bytes + 7) & ~7u) +
 	       steps * sizeof(struct djs_regex_span);
 }
 
@@ -47,16 +68,18 @@ extern "C" {
 #endif
 /* Returns 1 when a part of `text` matches, else 0. One table look-up per byte. */
 u32 djs_regex_search(const struct djs_regex *regex, const char *text);
-/* Like djs_regex_search, but also finds the leftmost longest match and its groups: `groups` has
- * room for group_count, `spans` for step_count, `marks` for one byte more than the string, which is
- * shorter than 65,535 bytes. Each step takes a few passes over the string; a repetition takes one
- * per iteration. */
+/* Like djs_regex_search, but also finds the leftmost longest match and its groups, of which
+ * `groups` holds group_count. The string is shorter than 65,535 bytes. Each step takes a few passes
+ * over the string, a repetition up to one for each iteration. `left` is what this may take, in
+ * look-ups, apart from two passes; what it took is subtracted. Below 0: too little, and the groups
+ * are incomplete. */
 u32 djs_regex_match(const struct djs_regex *regex, const char *text, struct djs_regex_span *groups,
-		    struct djs_regex_span *spans, u8 *marks);
-/* =~ in a handler of a script that uses groups: keeps the match for djs_fn_matched(). Kernel
- * only. */
+		    struct djs_regex_room room, s64 *left);
+/* =~ in a handler of a script that uses groups: keeps the match for djs_fn_matched(). What takes
+ * long counts as several statements. Kernel only. */
 struct djs_ctx;
-u32 djs_match_regex(struct djs_ctx *ctx, const struct djs_regex *regex, const char *text);
+u32 djs_match_regex(struct djs_ctx *ctx, const struct djs_regex *regex, const char *text,
+		    u32 place);
 #ifdef __cplusplus
 }
 #endif

@@ -47,8 +47,16 @@ static inline size_t djs_text_length_here(const char *in)
 }
 int djs_text_compare(const char *a, const char *b); /* like strcmp: -1, 0, 1 */
 size_t djs_text_substr(char *out, size_t size, const char *in, s64 start, s64 length);
-s64 djs_text_find(const char *haystack, const char *needle); /* its position, or -1 */
-s64 djs_text_to_long(const char *in, s64 base);		     /* strtol */
+/* The position of the first one, or -1; in time that is linear in the lengths. */
+s64 djs_text_find(const char *haystack, const char *needle);
+/* Copies `text` with each `old` replaced; what does not fit is left out. The length written. Takes
+ * time that is linear in the lengths, too. */
+size_t djs_text_replace(char *out, size_t size, const char *text, const char *old,
+			const char *new_text);
+/* Copies the first token of `text` from `at` on, which `out` has room for. Returns where it ends.
+ */
+size_t djs_text_token(char *out, const char *text, size_t at, const char *delimiters);
+s64 djs_text_to_long(const char *in, s64 base); /* strtol */
 /* Escapes a string as in C, UTF-8 as \u and \U: at most `most` characters (0: as many as fit),
  * quotes included. `size` is at least 16. A quoted string that is truncated is followed by
  * "...". */

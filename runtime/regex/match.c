@@ -10,20 +10,30 @@ static DJS_HANDLER_CODE struct djs_match *last_match(struct djs_ctx *ctx)
 	return (struct djs_match *)ctx->scratch;
 }
 
+/* As many look-ups in an automaton's table, which are 10,000 to 40,000 instructions, count as one
+ * statement. Other statements take up to as many for the longest string by default. */
+#define LOOKUPS_PER_ACTION 1024
+
 DJS_HANDLER_CODE u32 djs_match_regex(struct djs_ctx *ctx, const struct djs_regex *regex,
-				     const char *text)
+				     const char *text, u32 place)
 {
 	struct djs_match *match = last_match(ctx);
 	char *kept = (char *)(match + 1);
 	u32 string_bytes = djs_script.string_bytes;
-	u8 *marks = (u8 *)kept + string_bytes;
-	struct djs_regex_span *spans =
-	    (void *)(kept + djs_match_bytes(string_bytes, 0) - sizeof(*match));
+	struct djs_regex_room room = djs_match_room(match, string_bytes);
+	s64 actions = max(ctx->actions, 0) + (s64)ctx->more_actions;
+	s64 most = (actions + 1) * LOOKUPS_PER_ACTION - 1, left = most;
 
 	djs_text_copy(kept, text, string_bytes);
 	match->group_count = regex->group_count;
-	match->state = djs_regex_match(regex, kept, match->groups, spans, marks) ? DJS_MATCH_FOUND
-										 : DJS_MATCH_FAILED;
+	match->state = djs_regex_match(regex, kept, match->groups, room, &left) ? DJS_MATCH_FOUND
+										: DJS_MATCH_FAILED;
+	actions = (most - left) / LOOKUPS_PER_ACTION;
+	if (actions) {
+		ctx->actions -= (s32)actions;
+		if (ctx->actions <= 0 && !djs_more_actions(ctx, place))
+			match->state = DJS_MATCH_NONE;
+	}
 	return match->state == DJS_MATCH_FOUND;
 }
 

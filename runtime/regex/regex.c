@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "include/regex.h"
 
-/* A string and its length. */
+/* A string and its length, and what a match in it may still take. */
 struct subject {
 	const struct djs_regex *regex;
 	const u8 *text;
 	u32 length;
+	s64 left;
 };
 
 static DJS_HANDLER_CODE u16 first_state(struct djs_regex_start start, bool at_end)
@@ -36,11 +37,15 @@ DJS_HANDLER_CODE u32 djs_regex_search(const struct djs_regex *regex, const char 
 	return accepted(regex, state, true);
 }
 
-/* Returns the end of the longest part of [from, to] that begins at `from`, is accepted by the
+/*
+ * Returns the end of the longest part of [from, to] that begins at `from`, is accepted by the
  * automaton, and ends where `marks` (unless NULL) has the beginning of the rest; DJS_REGEX_NONE:
- * there is none. */
-static DJS_HANDLER_CODE u32 longest(const struct subject *s, struct djs_regex_start start, u32 from,
-				    u32 to, const u8 *marks)
+ * there is none. `seen` (unless NULL) keeps the state in which earlier calls, for the same
+ * automaton and parts that begin before `from`, have passed each position behind `from`: it leads
+ * to no further end.
+ */
+static DJS_HANDLER_CODE u32 longest(struct subject *s, struct djs_regex_start start, u32 from,
+				    u32 to, const u8 *marks, u16 *seen)
 {
 	u16 state = first_state(start, from == 0);
 	u32 found = DJS_REGEX_NONE, at;
@@ -51,17 +56,24 @@ static DJS_HANDLER_CODE u32 longest(const struct subject *s, struct djs_regex_st
 		if (at == to)
 			break;
 		state = move_on(s->regex, state, s->text[at]);
+		if (seen) {
+			if (seen[at + 1] == state)
+				break;
+			seen[at + 1] = state;
+		}
 	}
+	s->left -= at - from + 1;
 	return found;
 }
 
 /* Marks each position in [from, to] at which a part begins that ends at `to`. */
-static DJS_HANDLER_CODE void mark_beginnings(const struct subject *s, struct djs_regex_start start,
+static DJS_HANDLER_CODE void mark_beginnings(struct subject *s, struct djs_regex_start start,
 					     u32 from, u32 to, u8 *marks)
 {
 	u16 state = first_state(start, to == s->length);
 	u32 at;
 
+	s->left -= to - from + 1;
 	for (at = to;; at--) {
 		marks[at] = accepted(s->regex, state, at == 0);
 		if (at == from)
@@ -70,14 +82,15 @@ static DJS_HANDLER_CODE void mark_beginnings(const struct subject *s, struct djs
 	}
 }
 
-static DJS_HANDLER_CODE bool is_whole(const struct subject *s, struct djs_regex_start start,
-				      u32 from, u32 to)
+static DJS_HANDLER_CODE bool is_whole(struct subject *s, struct djs_regex_start start, u32 from,
+				      u32 to)
 {
 	u16 state = first_state(start, from == 0);
 	u32 at;
 
 	for (at = from; at < to && state; at++)
 		state = move_on(s->regex, state, s->text[at]);
+	s->left -= at - from + 1;
 	return accepted(s->regex, state, to == s->length);
 }
 
@@ -89,8 +102,10 @@ static DJS_HANDLER_CODE void give(struct djs_regex_span *spans, u16 child, u32 f
 	spans[child].to = to;
 }
 
-static DJS_HANDLER_CODE void divide_star(const struct subject *s, const struct djs_regex_step *step,
-					 struct djs_regex_span *spans, u32 from, u32 to, u8 *marks)
+/* Each iteration may look at the whole rest, for all that longest() remembers. */
+static DJS_HANDLER_CODE void divide_star(struct subject *s, const struct djs_regex_step *step,
+					 struct djs_regex_span *spans, u32 from, u32 to,
+					 struct djs_regex_room room)
 {
 	u32 at = from, end;
 
@@ -99,10 +114,11 @@ static DJS_HANDLER_CODE void divide_star(const struct subject *s, const struct d
 			give(spans, step->first, from, to);
 		return;
 	}
-	mark_beginnings(s, step->backward, from, to, marks);
-	while (at < to) {
-		marks[at] = 0; /* an empty iteration makes no progress */
-		end = longest(s, step->forward, at, to, marks);
+	mark_beginnings(s, step->backward, from, to, room.marks);
+	memset(room.seen + from, 0, (to - from + 1) * sizeof(*room.seen));
+	while (at < to && s->left >= 0) {
+		room.marks[at] = 0; /* an empty iteration makes no progress */
+		end = longest(s, step->forward, at, to, room.marks, room.seen);
 		if (end == DJS_REGEX_NONE)
 			return;
 		from = at;
@@ -111,10 +127,11 @@ static DJS_HANDLER_CODE void divide_star(const struct subject *s, const struct d
 	give(spans, step->first, from, to);
 }
 
-static DJS_HANDLER_CODE void divide(const struct subject *s, const struct djs_regex_step *step,
+static DJS_HANDLER_CODE void divide(struct subject *s, const struct djs_regex_step *step,
 				    struct djs_regex_span span, struct djs_regex_span *groups,
-				    struct djs_regex_span *spans, u8 *marks)
+				    struct djs_regex_room room)
 {
+	struct djs_regex_span *spans = room.spans;
 	u32 from = span.from, to = span.to, end;
 
 	switch (step->kind) {
@@ -128,8 +145,8 @@ static DJS_HANDLER_CODE void divide(const struct subject *s, const struct djs_re
 		give(spans, step->first, from, to);
 		break;
 	case DJS_REGEX_CONCATENATION:
-		mark_beginnings(s, step->backward, from, to, marks);
-		end = longest(s, step->forward, from, to, marks);
+		mark_beginnings(s, step->backward, from, to, room.marks);
+		end = longest(s, step->forward, from, to, room.marks, NULL);
 		if (end == DJS_REGEX_NONE)
 			break;
 		give(spans, step->first, from, end);
@@ -148,7 +165,7 @@ static DJS_HANDLER_CODE void divide(const struct subject *s, const struct djs_re
 			give(spans, step->first, from, to);
 		break;
 	case DJS_REGEX_STAR:
-		divide_star(s, step, spans, from, to, marks);
+		divide_star(s, step, spans, from, to, room);
 		break;
 	}
 }
@@ -170,10 +187,11 @@ static DJS_HANDLER_CODE u32 leftmost(const struct subject *s)
 }
 
 DJS_HANDLER_CODE u32 djs_regex_match(const struct djs_regex *regex, const char *text,
-				     struct djs_regex_span *groups, struct djs_regex_span *spans,
-				     u8 *marks)
+				     struct djs_regex_span *groups, struct djs_regex_room room,
+				     s64 *left)
 {
-	struct subject s = {regex, (const u8 *)text, 0};
+	struct subject s = {regex, (const u8 *)text, 0, *left};
+	struct djs_regex_span *spans = room.spans;
 	u32 from, i;
 
 	while (text[s.length])
@@ -186,11 +204,12 @@ DJS_HANDLER_CODE u32 djs_regex_match(const struct djs_regex *regex, const char *
 	for (i = 0; i < regex->step_count; i++)
 		spans[i].from = DJS_REGEX_NONE;
 	groups[0].from = from;
-	groups[0].to = longest(&s, regex->match, from, s.length, NULL);
+	groups[0].to = longest(&s, regex->match, from, s.length, NULL, NULL);
 	if (regex->step_count)
 		spans[0] = groups[0];
-	for (i = 0; i < regex->step_count; i++)
+	for (i = 0; i < regex->step_count && s.left >= 0; i++)
 		if (spans[i].from != DJS_REGEX_NONE)
-			divide(&s, &regex->steps[i], spans[i], groups, spans, marks);
+			divide(&s, &regex->steps[i], spans[i], groups, room);
+	*left = s.left;
 	return 1;
 }

@@ -135,6 +135,7 @@ static DJS_HANDLER_CODE void measure(struct histogram *h)
 	bool linear = h->header.kind == DJS_HISTOGRAM_LINEAR;
 	char text[LABEL_BYTES];
 	char *end = text + sizeof(text);
+	s64 least = 0, most = 0;
 	u32 width;
 	u32 i;
 
@@ -145,13 +146,20 @@ static DJS_HANDLER_CODE void measure(struct histogram *h)
 		widen(&h->label_width, bound(h, h->last + 1), h->last == h->header.buckets - 1);
 	}
 	for (i = h->first; i <= h->last; i++) {
+		s64 count = bucket_count(h, i);
+
 		if (!linear) {
 			width = (u32)(end - label(h, i, end));
 			if (width > h->label_width)
 				h->label_width = width;
 		}
-		widen(&h->count_width, bucket_count(h, i), 0);
+		if (count < least)
+			least = count;
+		if (count > most)
+			most = count;
 	}
+	widen(&h->count_width, least, 0);
+	widen(&h->count_width, most, 0);
 }
 
 static DJS_HANDLER_CODE void put_right(struct sink *sink, const char *text, size_t length,
@@ -182,7 +190,7 @@ static DJS_HANDLER_CODE void put_rows(const struct histogram *h, struct sink *si
 {
 	u32 i = h->first;
 
-	while (i <= h->last) {
+	while (i <= h->last && !sink_is_full(sink)) {
 		u32 empty = empty_run(h, i);
 		u32 end = i + (empty ? empty : 1);
 

@@ -32,6 +32,12 @@ static inline size_t sink_close(struct sink *sink, size_t size)
 	return sink->length;
 }
 
+/* Nothing more is written, and how long the complete text is does not matter. */
+static inline bool sink_is_full(const struct sink *sink)
+{
+	return sink->room && sink->length >= sink->room;
+}
+
 static inline size_t sink_fits(const struct sink *sink, size_t count)
 {
 	size_t left = sink->length < sink->room ? sink->room - sink->length : 0;

@@ -112,25 +112,189 @@ DJS_HANDLER_CODE size_t djs_text_substr(char *out, size_t size, const char *in, 
 	return djs_text_copy(out, in + start, room < size - 1 ? (size_t)room + 1 : size);
 }
 
-static DJS_HANDLER_CODE bool begins_with(const char *text, const char *prefix)
+/*
+ * Finds a part in time that is linear in both lengths, whatever they contain, and without memory:
+ * the two-way algorithm of Crochemore and Perrin. It divides the part at a place around which it
+ * repeats itself as little as anywhere, and compares first to the right of that, then to the left.
+ */
+struct part {
+	const u8 *bytes;
+	size_t length;
+	size_t middle; /* where it is divided */
+	size_t period;
+	bool repeats; /* the whole part has the period */
+};
+
+/* Returns where the largest suffix begins, in the order of bytes or in the reversed one. */
+static DJS_HANDLER_CODE size_t largest_suffix(const struct part *part, bool reversed,
+					      size_t *period)
 {
-	for (; *prefix; text++, prefix++)
-		if (*text != *prefix)
-			return false;
-	return true;
+	size_t best = 0, next = 1, same = 0;
+
+	*period = 1;
+	while (next + same < part->length) {
+		u8 here = part->bytes[next + same], there = part->bytes[best + same];
+
+		if (here == there) {
+			if (++same == *period) {
+				next += same;
+				same = 0;
+			}
+		} else if ((here < there) != reversed) {
+			next += same + 1;
+			same = 0;
+			*period = next - best;
+		} else {
+			best = next++;
+			same = 0;
+			*period = 1;
+		}
+	}
+	return best;
+}
+
+static DJS_HANDLER_CODE void divide_part(struct part *part)
+{
+	size_t period, other_period;
+	size_t other = largest_suffix(part, true, &other_period);
+	size_t i;
+
+	part->middle = largest_suffix(part, false, &period);
+	if (other > part->middle) {
+		part->middle = other;
+		period = other_period;
+	}
+	for (i = 0; i < part->middle && part->bytes[i] == part->bytes[i + period]; i++)
+		;
+	part->repeats = i == part->middle;
+	if (!part->repeats) {
+		period = part->length - part->middle;
+		if (part->middle > period)
+			period = part->middle;
+		period++;
+	}
+	part->period = period;
+}
+
+static DJS_HANDLER_CODE s64 find_divided(const u8 *text, size_t length, const struct part *part)
+{
+	size_t at = 0, known = 0, i; /* known: these bytes at the beginning of the part are there */
+
+	while (at + part->length <= length) {
+		i = part->middle > known ? part->middle : known;
+		while (i < part->length && part->bytes[i] == text[at + i])
+			i++;
+		if (i < part->length) {
+			at += i - part->middle + 1;
+			known = 0;
+			continue;
+		}
+		i = part->middle;
+		while (i > known && part->bytes[i - 1] == text[at + i - 1])
+			i--;
+		if (i <= known)
+			return (s64)at;
+		at += part->period;
+		known = part->repeats ? part->length - part->period : 0;
+	}
+	return -1;
+}
+
+/* A part of at most so many bytes is compared at each place, which takes less than to divide it. */
+#define SHORT_PART 8
+
+static DJS_HANDLER_CODE s64 find_short(const u8 *text, size_t length, const struct part *part)
+{
+	size_t at, i;
+
+	for (at = 0; at + part->length <= length; at++) {
+		for (i = 0; i < part->length && part->bytes[i] == text[at + i]; i++)
+			;
+		if (i == part->length)
+			return (s64)at;
+	}
+	return -1;
+}
+
+static DJS_HANDLER_CODE s64 find_part(const char *text, size_t length, const struct part *part)
+{
+	const u8 *bytes = (const u8 *)text;
+
+	return part->length <= SHORT_PART ? find_short(bytes, length, part)
+					  : find_divided(bytes, length, part);
+}
+
+static DJS_HANDLER_CODE void prepare_part(struct part *part, const char *text)
+{
+	part->bytes = (const u8 *)text;
+	part->length = djs_text_length_here(text);
+	if (part->length > SHORT_PART)
+		divide_part(part);
 }
 
 DJS_HANDLER_CODE s64 djs_text_find(const char *haystack, const char *needle)
 {
-	s64 at = 0;
+	struct part part;
 
-	haystack = haystack ? haystack : "";
-	if (!needle || !*needle)
+	prepare_part(&part, needle);
+	return find_part(haystack, djs_text_length_here(haystack), &part);
+}
+
+static DJS_HANDLER_CODE size_t append_bytes(char *out, size_t done, size_t room, const char *text,
+					    size_t length)
+{
+	if (length > room - done)
+		length = room - done;
+	memcpy(out + done, text, length);
+	return done + length;
+}
+
+DJS_HANDLER_CODE size_t djs_text_replace(char *out, size_t size, const char *text, const char *old,
+					 const char *new_text)
+{
+	size_t left = djs_text_length_here(text), new_length = djs_text_length_here(new_text);
+	size_t done = 0;
+	struct part part;
+
+	if (!size)
 		return 0;
-	for (; haystack[at]; at++)
-		if (begins_with(haystack + at, needle))
-			return at;
-	return -1;
+	prepare_part(&part, old);
+	while (left && done < size - 1) {
+		s64 at = part.length ? find_part(text, left, &part) : -1;
+		size_t kept = at < 0 ? left : (size_t)at;
+
+		done = append_bytes(out, done, size - 1, text, kept);
+		if (at < 0)
+			break;
+		done = append_bytes(out, done, size - 1, new_text, new_length);
+		text += kept + part.length;
+		left -= kept + part.length;
+	}
+	out[done] = 0;
+	return done;
+}
+
+static DJS_HANDLER_CODE bool is_member(const u32 *set, char character)
+{
+	u8 byte = (u8)character;
+
+	return set[byte / 32] >> byte % 32 & 1;
+}
+
+DJS_HANDLER_CODE size_t djs_text_token(char *out, const char *text, size_t at,
+				       const char *delimiters)
+{
+	u32 set[256 / 32] = {0};
+	size_t length = 0;
+
+	for (; *delimiters; delimiters++)
+		set[(u8)*delimiters / 32] |= 1u << (u8)*delimiters % 32;
+	while (text[at] && is_member(set, text[at]))
+		at++;
+	while (text[at] && !is_member(set, text[at]))
+		out[length++] = text[at++];
+	out[length] = 0;
+	return at;
 }
 
 /* Returns 0 … 15, or 16 if `c` is not a digit in any base. */

@@ -48,6 +48,8 @@ MANY = "for (i = 0; i < 524288; i++) a[i] = (i * 7919) % 524288"
 PAIRS = "for (i = 0; i < 131072; i++) b[i, 1] = i"
 TEXTS = 'for (i = 0; i < 4096; i++) t[sprintf("%d of the texts", (i * 7919) % 4096)] = i'
 TEXT = f'x = "{LONG}"'
+# What takes quadratic time if each place is looked at alone.
+SAME = f"""x = "{'a' * 511}"; part = "{'a' * 255}b"; delimiters = "{'b' * 511}\""""
 # MAXACTION limits the iterations of a foreach, ten statements at a time.
 TURNS = "if (++turns >= 300) break"
 
@@ -68,10 +70,17 @@ CONSTRUCTS = [
               "for (i = 0; i < 500000; i++) a[i] = i"),
     Construct("histogram", "`print(@hist_linear(s, 0, 2000, 1))`", "print(@hist_linear(s, 0, 2000, 1))", "s",
               "for (i = 0; i < 2000; i++) s <<< i"),
+    Construct("histogram-text", "`sprint(@hist_linear(s, 0, 4000, 1))`", "y = sprint(@hist_linear(s, 0, 4000, 1))", "s, y",
+              "for (i = 0; i < 4000; i++) s <<< i"),
     Construct("concatenate", "`x . x`, 511 bytes", "y = x . x", "x, y", TEXT),
     Construct("replace", "`str_replace()`, 511 bytes", 'y = str_replace(x, "a", "bc")', "x, y", TEXT),
+    Construct("find-same", "`isinstr()` of `aa…ab` in 511 times `a`", "found = isinstr(x, part)", "x, part, delimiters, found", SAME),
+    Construct("replace-same", "`str_replace()` of `aa…ab` in 511 times `a`", 'y = str_replace(x, part, "")', "x, part, delimiters, y", SAME),
     Construct("regex", "`=~`, 511 bytes", 'turns = x =~ "(a|b)*(c|d)+.*[a-f]+(xy|gz)?$"', "x", TEXT),
+    Construct("regex-groups", "`=~ \"((a\\|a*b))*\"` and `ngroups()`, 511 times `a`", 'if (x =~ "((a|a*b))*" && ngroups() == 9) longest = 0',
+              "x, part, delimiters", SAME),
     Construct("tokenize", "`tokenize()`, 511 bytes", 'y = tokenize(x, "z")', "x, y", TEXT),
+    Construct("tokenize-same", "`tokenize()`, 511 bytes, 511 delimiters", "y = tokenize(x, delimiters)", "x, part, delimiters, y", SAME),
     Construct("print-texts", "`printf` of eight strings of 511 bytes", 'printf("%s%s%s%s%s%s%s%s", x, x, x, x, x, x, x, x)', "x", TEXT),
     Construct("backtrace", "`backtrace()`", "y = backtrace()", "y", point='kernel.function("uart_write")', load=WRITES),
     Construct("print-backtrace", "`print_backtrace()`", "print_backtrace()", point='kernel.function("uart_write")', load=WRITES),
@@ -85,6 +94,8 @@ CONSTRUCTS = [
               'for (i = 0; i < 490; i++) y = str_replace(x, "a", "bc")', "x, y", TEXT),
     Construct("whole-backtrace", "a whole handler: MAXACTION statements (1,000) with `sprint_backtrace()` in all",
               "for (i = 0; i < 490; i++) y = sprint_backtrace()", "y", point='kernel.function("uart_write")', load=WRITES),
+    Construct("whole-groups", "a whole handler: 100 times `=~ \"((a\\|a*b))*\"`, most of MAXACTION",
+              'for (i = 0; i < 100; i++) if (x =~ "((a|a*b))*" && ngroups() == 9) longest = 0', "x, part, delimiters", SAME),
 ]
 
 TEXT_OF_SECTION = """## The longest with interrupts off

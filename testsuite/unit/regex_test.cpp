@@ -39,10 +39,9 @@ struct Tables {
 
     // Returns "no", or each group as "(from,to)", "(-)" if it did not participate.
     std::string match(const std::string& text) const {
-        std::vector<djs_regex_span> groups(regex.group_count), spans(regex.step_count + 1);
-        std::vector<u8> marks(text.size() + 1);
-        const u32 found =
-            djs_regex_match(&regex, text.c_str(), groups.data(), spans.data(), marks.data());
+        std::vector<djs_regex_span> groups(regex.group_count);
+        s64 left = INT64_MAX;
+        const u32 found = divide(text, groups.data(), left);
         EXPECT_EQ(found, djs_regex_search(&regex, text.c_str())) << text;
         if (!found)
             return "no";
@@ -53,7 +52,28 @@ struct Tables {
                        : "(" + std::to_string(group.from) + "," + std::to_string(group.to) + ")";
         return out;
     }
+
+    u32 divide(const std::string& text, djs_regex_span* groups, s64& left) const {
+        std::vector<djs_regex_span> spans(regex.step_count + 1);
+        std::vector<u8> marks(text.size() + 1);
+        std::vector<u16> seen(text.size() + 1);
+        return djs_regex_match(&regex, text.c_str(), groups,
+                               {spans.data(), marks.data(), seen.data()}, &left);
+    }
 };
+
+// Returns how many times it looks into the automaton's table, for each byte of the text.
+double lookups(const std::string& pattern, const std::string& text) {
+    Result<regex::Automaton> compiled = regex::compile(pattern, true);
+    if (!compiled)
+        return 0;
+    const Tables tables(std::move(*compiled));
+    std::vector<djs_regex_span> groups(tables.regex.group_count);
+    constexpr s64 most = INT64_MAX;
+    s64 left = most;
+    tables.divide(text, groups.data(), left);
+    return static_cast<double>(most - left) / static_cast<double>(text.size());
+}
 
 std::string match(const std::string& pattern, const std::string& text) {
     Result<regex::Automaton> compiled = regex::compile(pattern, true);
@@ -187,6 +207,36 @@ TEST(Regex, OneWalkForASearch) {
     const Tables tables(std::move(*compiled));
     EXPECT_EQ(djs_regex_search(&tables.regex, std::string(8000, 'x').c_str()), 0u);
     EXPECT_EQ(djs_regex_search(&tables.regex, (std::string(8000, 'x') + "y").c_str()), 1u);
+}
+
+TEST(Regex, RepetitionsDoNotLookAgainAtTheSameRest) {
+    EXPECT_LT(lookups("((a|a*b))*", std::string(500, 'a')), 12);
+    EXPECT_LT(lookups("((a|a*b))*", std::string(8000, 'a')), 12);
+    EXPECT_LT(lookups("(a|(b|[ab]*c))+", std::string(8000, 'b')), 20);
+    EXPECT_EQ(match("((a|a*b))*", "aaba"), "(0,4)(3,4)(3,4)");
+    EXPECT_EQ(match("((a|a*b))*", "aabaab"), "(0,6)(3,6)(3,6)");
+}
+
+TEST(Regex, EndsWhenItsLookUpsAreUsedUp) {
+    Result<regex::Automaton> compiled = regex::compile("((a|b)*c)*", true);
+    ASSERT_TRUE(compiled);
+    const Tables tables(std::move(*compiled));
+    std::vector<djs_regex_span> groups(tables.regex.group_count);
+    std::string text;
+    for (int i = 0; i < 1000; i++)
+        text += "abc";
+    constexpr s64 enough = 100000;
+    s64 left = enough;
+    EXPECT_EQ(tables.divide(text, groups.data(), left), 1u);
+    EXPECT_GT(left, 0);
+    const s64 taken = enough - left;
+    left = taken;
+    EXPECT_EQ(tables.divide(text, groups.data(), left), 1u);
+    EXPECT_EQ(left, 0);
+    left = 1000;
+    EXPECT_EQ(tables.divide(text, groups.data(), left), 1u);
+    EXPECT_LT(left, 0);
+    EXPECT_GT(left, -10000); // it ends after the pass that used them up
 }
 
 namespace {

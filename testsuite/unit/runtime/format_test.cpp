@@ -55,12 +55,12 @@ class Arguments {
             djs_format(out.data(), out.size(), format, types.c_str(), exact.get(), bytes.size()),
             length);
         EXPECT_EQ(out[length], '\0');
-        if (length > 1) {
-            std::vector<char> cut(length / 2 + 1);
+        for (const size_t room : {length / 7, length / 2, length - length / 7}) {
+            std::vector<char> cut(room + 1);
             EXPECT_EQ(djs_format(cut.data(), cut.size(), format, types.c_str(), exact.get(),
                                  bytes.size()),
-                      length / 2);
-            EXPECT_EQ(std::string(cut.data(), length / 2), out.substr(0, length / 2));
+                      room);
+            EXPECT_EQ(std::string(cut.data(), room), out.substr(0, room));
         }
         out.resize(length);
         return out;

@@ -68,6 +68,69 @@ TEST(Text, Find) {
     EXPECT_EQ(djs_text_find(nullptr, "a"), -1);
 }
 
+// Periodic parts above all: these are what a search has to be careful with.
+TEST(Text, FindsWhatTheLibraryFinds) {
+    std::mt19937 random(1);
+    const auto word = [&](size_t most) {
+        std::string out, unit;
+        for (size_t i = 1 + random() % 4; i > 0; i--)
+            unit += static_cast<char>('a' + random() % 2);
+        for (const size_t length = random() % most; out.size() < length;)
+            out += random() % 8 ? unit : "b";
+        return out;
+    };
+    int found = 0;
+    for (int i = 0; i < 200000; i++) {
+        const std::string text = word(80), part = word(i % 2 ? 12 : 30);
+        const size_t at = text.find(part);
+        found += at != std::string::npos && part.size() > 8;
+        ASSERT_EQ(djs_text_find(text.c_str(), part.c_str()),
+                  at == std::string::npos ? -1 : static_cast<s64>(at))
+            << text << " " << part;
+    }
+    EXPECT_GT(found, 1000);
+}
+
+namespace {
+std::string replaced(const std::string& text, const char* old, const char* by, size_t size = 100) {
+    std::string out(size, '#');
+    out.resize(djs_text_replace(out.data(), size, text.c_str(), old, by));
+    return out;
+}
+} // namespace
+
+TEST(Text, Replace) {
+    EXPECT_EQ(replaced("hello", "l", "L"), "heLLo");
+    EXPECT_EQ(replaced("hello", "", "x"), "hello");
+    EXPECT_EQ(replaced("aaaaa", "aa", "b"), "bba");
+    EXPECT_EQ(replaced("", "a", "b"), "");
+    EXPECT_EQ(replaced("abcabc", "abc", ""), "");
+    EXPECT_EQ(replaced("a-b-c", "-", "::", 6), "a::b:");
+    EXPECT_EQ(replaced("0123456789abc", "123456789a", "-"), "0-bc");
+}
+
+// Any of these takes minutes if its time is quadratic.
+TEST(Text, SearchesTakeLinearTime) {
+    constexpr size_t length = size_t{1} << 21;
+    const std::string text(length, 'a'), half(length / 2, 'a');
+    EXPECT_EQ(djs_text_find(text.c_str(), (half + "b").c_str()), -1);
+    EXPECT_EQ(djs_text_find(text.c_str(), ("b" + half).c_str()), -1);
+    EXPECT_EQ(djs_text_find((text + "b").c_str(), (half + "b").c_str()), s64{length / 2});
+    EXPECT_EQ(replaced(text, (half + "b").c_str(), "c", length + 1), text);
+    EXPECT_EQ(replaced(text, "a", "b", length + 1), std::string(length, 'b'));
+
+    std::string out(length + 1, '#');
+    EXPECT_EQ(djs_text_token(out.data(), text.c_str(), 0, std::string(length, 'b').c_str()),
+              length);
+    EXPECT_EQ(out.c_str(), text);
+    EXPECT_EQ(djs_text_token(out.data(),
+                             "\xff-\x80"
+                             "a",
+                             0, "\xff\x80"),
+              2u);
+    EXPECT_STREQ(out.c_str(), "-");
+}
+
 // If the text begins with a plus sign or a space, has digits beyond f, or has too many digits, the
 // language has rules of its own.
 TEST(Text, ToLongAgreesWithStrtol) {
