@@ -35,7 +35,7 @@ struct CachedFile {
 // folder with files of their own; the hashes in these names are no accident.
 bool is_own(const std::string& path) {
     static const std::regex own("(library-[0-9a-f]{16}\\.index"
-                                "|(embedded|headers)/[0-9a-f]{32}\\.o"
+                                "|(embedded|headers)/[0-9a-f]{32}(\\.files|(-[0-9a-f]{16})?\\.o)"
                                 "|modules/djstap_[0-9a-f]{8}_[0-9]+\\.ko"
                                 "|kernels/[0-9a-f]{16,}/.+" // a build-id
                                 "|kernels/[^/]+/(.+/)?[^/]+-[0-9a-f]{16}[^/]*"

@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 #include "cache/cache.h"
 #include "module/elf.h"
+#include "module/kept_object.h"
 #include "module/kit_build.h"
 #include "module/manifest.h"
 #include "module/module.h"
@@ -48,17 +49,19 @@ class Compiler {
 
     // Returns the object of the C code alone: from the cache, or compiled now.
     Result<std::string> object() {
-        const std::string folder = cache_directory() + "/embedded";
-        const std::string key = hexadecimal(hash_bytes(c_source_, hash_bytes(kit_.directory))) +
-                                hexadecimal(hash_bytes(kit_.compiler));
-        const std::string kept = folder + "/" + key + ".o";
-        if (auto known = read_cached(kept); known && take_seal(*known))
-            return *known;
+        const KeptObject kept(cache_directory() + "/embedded/" +
+                              hexadecimal(hash_bytes(c_source_, hash_bytes(kit_.directory))) +
+                              hexadecimal(hash_bytes(kit_.compiler)));
+        if (const std::string path = kept.find(); !path.empty())
+            if (auto known = read_cached(path); known && take_seal(*known))
+                return *known;
         if (Status ok = compile(); !ok)
             return ok.failure();
         auto bytes = read_file(scratch_.file("embedded.o"));
-        if (bytes) // without a cache it is compiled each time
-            static_cast<void>(write_cached(kept, *bytes + seal_of(*bytes)));
+        const auto files = read_file(scratch_.file("files"));
+        if (bytes && files) // without a cache it is compiled each time
+            static_cast<void>(
+                kept.keep(*bytes + seal_of(*bytes), *files, kit_.build_dir, scratch_.path()));
         return bytes;
     }
 
@@ -86,6 +89,7 @@ class Compiler {
             return ok;
         return shell("-I" + quoted_for_shell(sources_.directory) + " -I" +
                          quoted_for_shell(sources_.directory + "/embedded") +
+                         KeptObject::listing_options(scratch_.file("files")) +
                          " -g0 -Wno-unused-variable -Wno-unused-label"
                          " -Wno-unused-function -Wno-unused-but-set-variable"
                          " -Wno-declaration-after-statement -Wno-missing-prototypes"

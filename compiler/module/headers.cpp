@@ -2,6 +2,7 @@
 // Types of C headers: an object that contains nothing but their debug information.
 #include "arch/arch.h"
 #include "cache/cache.h"
+#include "module/kept_object.h"
 #include "module/module.h"
 #include "module/tool.h"
 #include "system/hash.h"
@@ -28,24 +29,25 @@ std::string source_of(const std::vector<std::string>& headers) {
     return source.append(end_of_source);
 }
 
-// Compiles with a shell's command, to which names of files are added. Returns the path of the
-// object in the cache, which has a build-id; `key`: what it depends on besides the source.
-Result<std::string> compile_types(const std::string& command, const std::string& key,
-                                  const std::vector<std::string>& headers) {
+// Compiles with a compiler's command in a folder; names of files are added to the command. Returns
+// the path of the object in the cache, which has a build-id; `key`: what it depends on besides the
+// source and the headers.
+Result<std::string> compile_types(const std::string& command, const std::string& folder,
+                                  const std::string& key, const std::vector<std::string>& headers) {
     const std::string source = source_of(headers);
-    const std::string kept = cache_directory() + "/headers/" +
-                             hexadecimal(hash_bytes(source, hash_bytes(key))) +
-                             hexadecimal(hash_bytes(command)) + ".o";
-    std::error_code error;
-    if (std::filesystem::exists(kept, error) && check_trusted(kept))
-        return kept;
+    const KeptObject kept(cache_directory() + "/headers/" +
+                          hexadecimal(hash_bytes(source, hash_bytes(key))) +
+                          hexadecimal(hash_bytes(command)));
+    if (std::string path = kept.find(); !path.empty() && check_trusted(path))
+        return path;
     auto scratch = TemporaryFolder::create_in_memory();
     if (!scratch)
         return scratch.failure();
     if (Status written = write_file(scratch->file("headers.c"), source); !written)
         return written.failure();
-    std::string words = command;
-    words.append(debug_options)
+    std::string words = "cd " + quoted_for_shell(folder) + " && exec " + command;
+    words.append(KeptObject::listing_options(scratch->file("files")))
+        .append(debug_options)
         .append(quoted_for_shell(scratch->file("headers.o")))
         .append(" ")
         .append(quoted_for_shell(scratch->file("headers.c")));
@@ -54,9 +56,9 @@ Result<std::string> compile_types(const std::string& command, const std::string&
         return compiled.failure();
     if (compiled->status != 0) {
         std::string errors = first_errors(compiled->output);
-        const std::string folder = scratch->file("");
-        for (size_t at; (at = errors.find(folder)) != std::string::npos;)
-            errors.erase(at, folder.size());
+        const std::string own = scratch->file("");
+        for (size_t at; (at = errors.find(own)) != std::string::npos;)
+            errors.erase(at, own.size());
         return Failure{"its headers do not compile:" + errors, ""};
     }
     auto linked = run_tool({"ld", "-m", arch::names().linker, "-r", "--build-id", "-o",
@@ -68,21 +70,22 @@ Result<std::string> compile_types(const std::string& command, const std::string&
     auto bytes = read_file(scratch->file("types.o"));
     if (!bytes)
         return bytes.failure();
-    if (Status written = write_cached(kept, *bytes); !written)
-        return written.failure();
-    return kept;
+    auto files = read_file(scratch->file("files"));
+    if (!files)
+        return files.failure();
+    return kept.keep(*bytes, *files, folder, scratch->path());
 }
 
 } // namespace
 
 Result<std::string> compile_kernel_headers(const RuntimeKit& kit,
                                            const std::vector<std::string>& headers) {
-    return compile_types("cd " + quoted_for_shell(kit.build_dir) + " && exec " + kit.compiler,
-                         kit.directory, headers);
+    return compile_types(kit.compiler, kit.build_dir, kit.directory, headers);
 }
 
 Result<std::string> compile_user_headers(const std::vector<std::string>& headers) {
-    return compile_types("exec cc -x c", "", headers);
+    std::error_code error;
+    return compile_types("cc -x c", std::filesystem::current_path(error), "", headers);
 }
 
 } // namespace djstap

@@ -193,6 +193,8 @@ TEST_F(Caches, FilesThatDjstapDidNotMakeAreKept) {
         "library-0123456789abcdef.index.a1B2c3",
         "embedded/0123456789abcdef0123456789abcdef.o",
         "headers/0123456789abcdef0123456789abcdef.o",
+        "headers/0123456789abcdef0123456789abcdef.files",
+        "headers/0123456789abcdef0123456789abcdef-0123456789abcdef.o",
         "headers/0123456789abcdef0123456789abcdef.o.a1B2c3",
         "modules/djstap_3e0e7936_5269.ko",
         "modules/djstap_3e0e7936_5269.ko.5269.part",

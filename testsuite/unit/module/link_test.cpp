@@ -342,6 +342,26 @@ TEST_F(Linking, MissingToolsAreNamed) {
     EXPECT_EQ(module.failure().hint, "apt-get install linux-headers-" + kit.release);
 }
 
+// The object in the cache is that of the header as it was.
+TEST_F(Linking, EmbeddedCodeIsThatOfItsHeaders) {
+    const BuiltKernel& kernel = kernels.front();
+    const std::string header = folder.path + "/value.h";
+    const auto compiled = [&](const std::string& value) {
+        EXPECT_TRUE(write_file(header, "#define VALUE " + value + "\n"));
+        auto object = add_embedded_code(kernel.kit, tiny_runtime(),
+                                        "#include \"" + header +
+                                            "\"\nlong value(void);\n"
+                                            "long value(void) { return VALUE; }\n",
+                                        this->object(kernel));
+        EXPECT_TRUE(object) << object.failure().message;
+        return object ? object->object : "";
+    };
+    const std::string first = compiled("1"), second = compiled("2");
+    EXPECT_FALSE(first.empty());
+    EXPECT_NE(first, second);
+    EXPECT_EQ(compiled("1"), first);
+}
+
 TEST_F(Linking, OutputThatCannotBeWrittenLeavesTheOldFile) {
     const BuiltKernel& kernel = kernels.front();
     std::string script = object(kernel);
