@@ -67,6 +67,10 @@ DJS_HANDLER_CODE void djs_fn___path_below(struct djs_ctx *ctx, char *out, s64 de
 		s64 top = FIELD_OR_FAIL(ctx, vfsmount, struct vfsmount, mnt_root);
 		u64 above;
 
+		if (steps >= MOST_ENTRIES) { /* mounts can be on top of each other */
+			unknown_path(out);
+			return;
+		}
 		if (!ctx->error && dentry == top) {
 			u64 mount = vfsmount - mnt;
 
