@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Tracepoints: a handler is the tracepoint's own callback, and its site is the callback's data.
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/tracepoint.h>
@@ -30,7 +31,7 @@ static int compare_names(const void *a, const void *b)
 	return order ?: *left < *right ? -1 : 1;
 }
 
-/* Those of modules are known by their addresses, as soon as the module is loaded. */
+/* Those of modules are there as soon as the module is loaded. */
 static bool is_in_module(const struct djs_site_run *run)
 {
 	return djs_image_is_module(run->image);
@@ -86,6 +87,28 @@ static void report_failures(void)
 	}
 }
 
+/* By its name: a kernel without KALLSYMS_ALL does not tell where a module's variables are. */
+static struct tracepoint *tracepoint_of_module(const struct djs_site_run *run)
+{
+	struct module *module = djs_module_placed(run->image);
+	unsigned int i;
+
+	for (i = 0; module && i < module->num_tracepoints; i++) {
+		struct tracepoint *tracepoint = tracepoint_ptr_deref(&module->tracepoints_ptrs[i]);
+
+		if (!strcmp(tracepoint->name, traced_name(run)))
+			return tracepoint;
+	}
+	return NULL;
+}
+
+static void find_in_module(struct djs_site_run *run)
+{
+	run->data = run->absent ? NULL : tracepoint_of_module(run);
+	if (!run->data && !run->absent && !run->error)
+		djs_site_failed(run, -ENOENT, "the module has no such tracepoint");
+}
+
 static void attach_tracepoints_again(void)
 {
 	u32 i;
@@ -94,7 +117,7 @@ static void attach_tracepoints_again(void)
 		struct djs_site_run *run = traced[i];
 
 		if (is_in_module(run))
-			run->data = run->absent ? NULL : (void *)run->probe;
+			find_in_module(run);
 		if (!run->data || run->error || run->armed || !run->wanted)
 			continue;
 		register_tracepoint(run);
