@@ -41,7 +41,8 @@ constexpr std::string_view embedded_sections[] = {".altinstructions",  ".altinst
                                                   ".parainstructions", "__versions",
                                                   ".retpoline*",       ".note*",
                                                   ".call_sites",       ".return_sites",
-                                                  ".unlikely*",        "__verbose"};
+                                                  ".unlikely*",        "__dyndbg*",
+                                                  ".printk_index",     "alloc_tags"};
 
 bool matches(std::string_view pattern, std::string_view name) {
     if (pattern.ends_with('*'))

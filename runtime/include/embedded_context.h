@@ -243,9 +243,6 @@ __printf(1, 2) void djs_embedded_warn(const char *format, ...);
 #define STAPCONF_MM_SHMEMPAGES	  1
 #define STAPCONF_REAL_PARENT	  1
 #define STAPCONF_X86_UNIREGS	  1 /* struct pt_regs has the same names for 32 and 64 bits */
-#ifdef trace_printk
-#define STAPCONF_TRACE_PRINTK 1
-#endif
 #if __has_include(<linux/blk_types.h>)
 #define STAPCONF_BLK_TYPES 1
 #endif

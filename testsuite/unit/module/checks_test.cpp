@@ -125,9 +125,11 @@ TEST_F(Checks, AScriptHasItsOwnSections) {
     // C code brings more, and with a sanitizer constructors.
     kit_.embedded_code = true;
     EXPECT_EQ(of_script(constructors), "");
-    for (const char* const name : {".altinstructions", ".static_call.text", "__bug_table"})
+    for (const char* const name : {".altinstructions", ".static_call.text", "__bug_table",
+                                   "__dyndbg", "__dyndbg_classes", ".printk_index", "alloc_tags"})
         EXPECT_EQ(of_script(std::string(".section ") + name + ", \"a\"\n.byte 0\n"), "") << name;
-    EXPECT_EQ(of_script(".section __ksymtab, \"a\"\n.byte 0\n"), refused("__ksymtab"));
+    for (const char* const name : {"__ksymtab", "__trace_printk_fmt"})
+        EXPECT_EQ(of_script(std::string(".section ") + name + ", \"a\"\n.byte 0\n"), refused(name));
     kit_.versioned_symbols = {"__tsan_init"};
     EXPECT_EQ(of_script(constructors), "");
     kit_.versioned_symbols = {"_printk"};
