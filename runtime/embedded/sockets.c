@@ -5,11 +5,13 @@
 #include "access/access.h"
 #include "include/embedded.h"
 
+/* A socket is the kernel's: what a program has at an address of its own is no socket. */
 static DJS_HANDLER_CODE bool is_readable(const void *object, size_t bytes)
 {
 	u64 value;
 
-	return djs_read_number((u64)object, 1, &value) &&
+	return djs_is_kernel((u64)object) && djs_is_kernel((u64)object + bytes - 1) &&
+	       djs_read_number((u64)object, 1, &value) &&
 	       djs_read_number((u64)object + bytes - 1, 1, &value);
 }
 
