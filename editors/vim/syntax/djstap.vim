@@ -33,8 +33,8 @@ syntax keyword djstapFunction kernel_or_user_string_quoted kernel_or_user_string
 syntax keyword djstapFunction kernel_pointer kernel_short kernel_string kernel_string2 kernel_string_n kernel_string_quoted
 syntax keyword djstapFunction kernel_string_quoted_utf16 kernel_string_quoted_utf32 kernel_string_utf16 kernel_string_utf32 ktime_get_ns
 syntax keyword djstapFunction linuxmib_filter_key local_clock_ms local_clock_ns local_clock_s local_clock_us log long_arg long_to_fp
-syntax keyword djstapFunction longlong_arg matched matched_str mem_page_size modname module_name msecs_to_string ngroups ns_egid ns_euid
-syntax keyword djstapFunction ns_gid ns_pgrp ns_pid ns_ppid ns_sid ns_tid ns_uid nsecs_to_string ntohl ntohll ntohs pages_to_string
+syntax keyword djstapFunction longlong_arg matched matched_str mem_page_size modname module_name msecs_to_string nfsderror ngroups ns_egid
+syntax keyword djstapFunction ns_euid ns_gid ns_pgrp ns_pid ns_ppid ns_sid ns_tid ns_uid nsecs_to_string ntohl ntohll ntohs pages_to_string
 syntax keyword djstapFunction pexecname pgrp pid pid2execname pid2task pn pnlabel pointer_arg pp ppfunc ppid print print_backtrace
 syntax keyword djstapFunction print_backtrace_fileline print_char print_regs print_stack print_syms print_ubacktrace print_ubacktrace_brief
 syntax keyword djstapFunction print_ubacktrace_fileline print_ustack print_usyms printd printdln printf printk println probe_type probefunc
