@@ -17,11 +17,11 @@ syntax keyword djstapFunction HZ MAJOR MINOR MKDEV _signal_name _sys_open_flag_s
 syntax keyword djstapFunction ansi_clear_screen ansi_cursor_hide ansi_cursor_move ansi_cursor_restore ansi_cursor_save ansi_cursor_show
 syntax keyword djstapFunction ansi_new_line ansi_reset_color ansi_set_color ansi_set_color2 ansi_set_color3 asmlinkage assert
 syntax keyword djstapFunction atomic_long_read atomic_read backtrace bio_rw_num bio_rw_str bytes_to_string caller caller_addr callers
-syntax keyword djstapFunction cmdline_arg cmdline_args cmdline_str commit cpu cpu_clock_ms cpu_clock_ns cpu_clock_s cpu_clock_us
-syntax keyword djstapFunction cputime_to_msecs cputime_to_string cputime_to_usecs ctime current_exe_file cve_count_metric cve_record_metric
-syntax keyword djstapFunction cve_tmpdisable d_name d_path delete_stopwatch describe_data_direction describe_device_state discard egid
-syntax keyword djstapFunction env_var errno_p errno_str error euid execname exit fastcall format_ipaddr fp32_to_fp64 fp_add fp_div fp_eq
-syntax keyword djstapFunction fp_le fp_lt fp_mul fp_rem fp_sqrt fp_sub fp_to_long fp_to_string fullpath_struct_file
+syntax keyword djstapFunction clones_from_clnt cmdline_arg cmdline_args cmdline_str commit cpu cpu_clock_ms cpu_clock_ns cpu_clock_s
+syntax keyword djstapFunction cpu_clock_us cputime_to_msecs cputime_to_string cputime_to_usecs ctime current_exe_file cve_count_metric
+syntax keyword djstapFunction cve_record_metric cve_tmpdisable d_name d_path delete_stopwatch describe_data_direction describe_device_state
+syntax keyword djstapFunction discard egid env_var errno_p errno_str error euid execname exit fastcall format_ipaddr fp32_to_fp64 fp_add
+syntax keyword djstapFunction fp_div fp_eq fp_le fp_lt fp_mul fp_rem fp_sqrt fp_sub fp_to_long fp_to_string fullpath_struct_file
 syntax keyword djstapFunction fullpath_struct_nameidata fullpath_struct_path get_cycles get_devstate_from_req get_loadavg_index get_sa_flags
 syntax keyword djstapFunction get_sa_handler get_sigaction_mask gettimeofday_ms gettimeofday_ns gettimeofday_s gettimeofday_us gid host_name
 syntax keyword djstapFunction htonl htonll htons indent indent_depth inet_get_ip_source inet_get_local_port inode_name inode_path int_arg
@@ -35,43 +35,44 @@ syntax keyword djstapFunction kernel_string_quoted_utf16 kernel_string_quoted_ut
 syntax keyword djstapFunction linuxmib_filter_key local_clock_ms local_clock_ns local_clock_s local_clock_us log long_arg long_to_fp
 syntax keyword djstapFunction longlong_arg matched matched_str mem_page_size modname module_name msecs_to_string nfsderror ngroups ns_egid
 syntax keyword djstapFunction ns_euid ns_gid ns_pgrp ns_pid ns_ppid ns_sid ns_tid ns_uid nsecs_to_string ntohl ntohll ntohs pages_to_string
-syntax keyword djstapFunction pexecname pgrp pid pid2execname pid2task pn pnlabel pointer_arg pp ppfunc ppid print print_backtrace
-syntax keyword djstapFunction print_backtrace_fileline print_char print_regs print_stack print_syms print_ubacktrace print_ubacktrace_brief
-syntax keyword djstapFunction print_ubacktrace_fileline print_ustack print_usyms printd printdln printf printk println probe_type probefunc
-syntax keyword djstapFunction probemod probing_32bit_app proc_mem_data proc_mem_data_pid proc_mem_rss proc_mem_rss_pid proc_mem_shr
-syntax keyword djstapFunction proc_mem_shr_pid proc_mem_size proc_mem_size_pid proc_mem_string proc_mem_string_pid proc_mem_txt
-syntax keyword djstapFunction proc_mem_txt_pid pstrace qs_done qs_run qs_time qs_wait qsq_blocked qsq_print qsq_service_time qsq_start
-syntax keyword djstapFunction qsq_throughput qsq_utilization qsq_wait_queue_length qsq_wait_time raise randint read_stopwatch_ms
-syntax keyword djstapFunction read_stopwatch_ns read_stopwatch_s read_stopwatch_us real_mount register registers_valid return_str returnstr
-syntax keyword djstapFunction returnval reverse_path_walk rlimit_from_str s32_arg s64_arg sa_flags_str sa_handler_str scsi_timer_pending
-syntax keyword djstapFunction set_kernel_char set_kernel_int set_kernel_long set_kernel_pointer set_kernel_short set_kernel_string
-syntax keyword djstapFunction set_kernel_string_n set_user_char set_user_int set_user_long set_user_pointer set_user_short set_user_string
-syntax keyword djstapFunction set_user_string_n sid signal_str sigset_mask_str sock_fam_num2str sock_fam_str2num sock_prot_num2str
-syntax keyword djstapFunction sock_prot_str2num sock_state_num2str sock_state_str2num speculate speculation sprint sprint_backtrace
-syntax keyword djstapFunction sprint_loadavg sprint_stack sprint_syms sprint_ubacktrace sprint_ustack sprint_usyms sprintd sprintdln sprintf
-syntax keyword djstapFunction sprintln stack stack_size stack_unused stack_used start_stopwatch stop_stopwatch stp_pid str_replace
-syntax keyword djstapFunction string_quoted string_to_fp stringat strlen strpos strtol substr switch_file symdata symfile symfileline
-syntax keyword djstapFunction symline symname syscall_name system table_begin table_due target target_set_pid target_set_report
-syntax keyword djstapFunction task_ancestry task_cpu task_current task_cwd_path task_dentry_path task_egid task_euid task_exe_file
-syntax keyword djstapFunction task_execname task_fd_lookup task_gid task_max_file_handles task_nice task_ns_egid task_ns_euid task_ns_gid
-syntax keyword djstapFunction task_ns_pid task_ns_tid task_ns_uid task_open_file_handles task_parent task_pid task_ppid task_prio
-syntax keyword djstapFunction task_rlimit task_rlimit_as task_rlimit_core task_rlimit_cpu task_rlimit_data task_rlimit_fsize
-syntax keyword djstapFunction task_rlimit_locks task_rlimit_memlock task_rlimit_msgqueue task_rlimit_nice task_rlimit_nofile
-syntax keyword djstapFunction task_rlimit_nproc task_rlimit_rss task_rlimit_rtprio task_rlimit_rttime task_rlimit_sigpending
-syntax keyword djstapFunction task_rlimit_stack task_start_time task_state task_stime task_stime_tid task_tid task_time_string
-syntax keyword djstapFunction task_time_string_tid task_uid task_utime task_utime_tid tcp_get_info_rto tcp_get_info_snd_cwnd
-syntax keyword djstapFunction tcp_sockstate_str tcp_ts_get_info_state tcpmib_filter_key tcpmib_get_state tcpmib_local_addr tcpmib_local_port
-syntax keyword djstapFunction tcpmib_remote_addr tcpmib_remote_port text_str text_strn thread_indent thread_indent_depth tid timer_pending
-syntax keyword djstapFunction tokenize tz_ctime tz_gmtoff tz_name u32_arg u64_arg u_register uaddr ubacktrace ucallers uid uint_arg
-syntax keyword djstapFunction ulong_arg ulonglong_arg umodname usecs_to_string user_buffer_quoted user_buffer_quoted_error user_char
-syntax keyword djstapFunction user_char_error user_char_warn user_int user_int16 user_int16_error user_int32 user_int32_error user_int64
-syntax keyword djstapFunction user_int64_error user_int8 user_int8_error user_int_error user_int_warn user_long user_long_error
-syntax keyword djstapFunction user_long_warn user_mode user_short user_short_error user_short_warn user_string user_string2 user_string_n
-syntax keyword djstapFunction user_string_n2 user_string_n_nofault user_string_n_quoted user_string_n_warn user_string_nofault
-syntax keyword djstapFunction user_string_quoted user_string_quoted_utf16 user_string_quoted_utf32 user_string_utf16 user_string_utf32
-syntax keyword djstapFunction user_string_warn user_uint16 user_uint16_error user_uint32 user_uint32_error user_uint64 user_uint64_error
-syntax keyword djstapFunction user_uint8 user_uint8_error user_ulong user_ulong_error user_ulong_warn user_ushort user_ushort_error
-syntax keyword djstapFunction user_ushort_warn usrdev2kerndev ustack usymdata usymfile usymfileline usymline usymname vm_fault_contains warn
+syntax keyword djstapFunction pexecname pgrp pid pid2execname pid2task pn pnlabel pointer_arg port_from_clnt port_from_xprt pp ppfunc ppid
+syntax keyword djstapFunction print print_backtrace print_backtrace_fileline print_char print_regs print_stack print_syms print_ubacktrace
+syntax keyword djstapFunction print_ubacktrace_brief print_ubacktrace_fileline print_ustack print_usyms printd printdln printf printk
+syntax keyword djstapFunction println probe_type probefunc probemod probing_32bit_app proc_from_msg proc_mem_data proc_mem_data_pid
+syntax keyword djstapFunction proc_mem_rss proc_mem_rss_pid proc_mem_shr proc_mem_shr_pid proc_mem_size proc_mem_size_pid proc_mem_string
+syntax keyword djstapFunction proc_mem_string_pid proc_mem_txt proc_mem_txt_pid prog_from_clnt prot_from_clnt pstrace qs_done qs_run qs_time
+syntax keyword djstapFunction qs_wait qsq_blocked qsq_print qsq_service_time qsq_start qsq_throughput qsq_utilization qsq_wait_queue_length
+syntax keyword djstapFunction qsq_wait_time raise randint read_stopwatch_ms read_stopwatch_ns read_stopwatch_s read_stopwatch_us real_mount
+syntax keyword djstapFunction register registers_valid return_str returnstr returnval reverse_path_walk rlimit_from_str s32_arg s64_arg
+syntax keyword djstapFunction sa_flags_str sa_handler_str scsi_timer_pending set_kernel_char set_kernel_int set_kernel_long
+syntax keyword djstapFunction set_kernel_pointer set_kernel_short set_kernel_string set_kernel_string_n set_user_char set_user_int
+syntax keyword djstapFunction set_user_long set_user_pointer set_user_short set_user_string set_user_string_n sid signal_str sigset_mask_str
+syntax keyword djstapFunction sock_fam_num2str sock_fam_str2num sock_prot_num2str sock_prot_str2num sock_state_num2str sock_state_str2num
+syntax keyword djstapFunction speculate speculation sprint sprint_backtrace sprint_loadavg sprint_stack sprint_syms sprint_ubacktrace
+syntax keyword djstapFunction sprint_ustack sprint_usyms sprintd sprintdln sprintf sprintln stack stack_size stack_unused stack_used
+syntax keyword djstapFunction start_stopwatch stop_stopwatch stp_pid str_replace string_quoted string_to_fp stringat strlen strpos strtol
+syntax keyword djstapFunction substr switch_file symdata symfile symfileline symline symname syscall_name system table_begin table_due
+syntax keyword djstapFunction target target_set_pid target_set_report task_ancestry task_cpu task_current task_cwd_path task_dentry_path
+syntax keyword djstapFunction task_egid task_euid task_exe_file task_execname task_fd_lookup task_gid task_max_file_handles task_nice
+syntax keyword djstapFunction task_ns_egid task_ns_euid task_ns_gid task_ns_pid task_ns_tid task_ns_uid task_open_file_handles task_parent
+syntax keyword djstapFunction task_pid task_ppid task_prio task_rlimit task_rlimit_as task_rlimit_core task_rlimit_cpu task_rlimit_data
+syntax keyword djstapFunction task_rlimit_fsize task_rlimit_locks task_rlimit_memlock task_rlimit_msgqueue task_rlimit_nice
+syntax keyword djstapFunction task_rlimit_nofile task_rlimit_nproc task_rlimit_rss task_rlimit_rtprio task_rlimit_rttime
+syntax keyword djstapFunction task_rlimit_sigpending task_rlimit_stack task_start_time task_state task_stime task_stime_tid task_tid
+syntax keyword djstapFunction task_time_string task_time_string_tid task_uid task_utime task_utime_tid tasks_from_clnt tcp_get_info_rto
+syntax keyword djstapFunction tcp_get_info_snd_cwnd tcp_sockstate_str tcp_ts_get_info_state tcpmib_filter_key tcpmib_get_state
+syntax keyword djstapFunction tcpmib_local_addr tcpmib_local_port tcpmib_remote_addr tcpmib_remote_port text_str text_strn thread_indent
+syntax keyword djstapFunction thread_indent_depth tid timer_pending tokenize tz_ctime tz_gmtoff tz_name u32_arg u64_arg u_register uaddr
+syntax keyword djstapFunction ubacktrace ucallers uid uint_arg ulong_arg ulonglong_arg umodname usecs_to_string user_buffer_quoted
+syntax keyword djstapFunction user_buffer_quoted_error user_char user_char_error user_char_warn user_int user_int16 user_int16_error
+syntax keyword djstapFunction user_int32 user_int32_error user_int64 user_int64_error user_int8 user_int8_error user_int_error user_int_warn
+syntax keyword djstapFunction user_long user_long_error user_long_warn user_mode user_short user_short_error user_short_warn user_string
+syntax keyword djstapFunction user_string2 user_string_n user_string_n2 user_string_n_nofault user_string_n_quoted user_string_n_warn
+syntax keyword djstapFunction user_string_nofault user_string_quoted user_string_quoted_utf16 user_string_quoted_utf32 user_string_utf16
+syntax keyword djstapFunction user_string_utf32 user_string_warn user_uint16 user_uint16_error user_uint32 user_uint32_error user_uint64
+syntax keyword djstapFunction user_uint64_error user_uint8 user_uint8_error user_ulong user_ulong_error user_ulong_warn user_ushort
+syntax keyword djstapFunction user_ushort_error user_ushort_warn usrdev2kerndev ustack usymdata usymfile usymfileline usymline usymname
+syntax keyword djstapFunction vers_from_clnt vers_from_prog vm_fault_contains warn xid_from_clnt
 
 syntax match djstapMacro /@\h\w*/
 syntax match djstapLibraryMacro /@\%(cast_module_sizeof\|cast_sizeof\|choose_defined\|container_of\|host\|json_output_array_numeric_value\|json_output_array_string_value\|json_output_data_end\|json_output_data_start\|json_output_numeric_value\|json_output_string_value\|mm\|module_container_of\|module_offsetof\|module_type_defined\|module_type_member_defined\|offsetof\|prometheus_dump_array1\|prometheus_dump_array1_map\|prometheus_dump_array1_map_unquoted\|prometheus_dump_array2\|prometheus_dump_array2_map\|prometheus_dump_array2_map_unquoted\|prometheus_dump_array3\|prometheus_dump_array3_map\|prometheus_dump_array3_map_unquoted\|prometheus_dump_array4\|prometheus_dump_array4_map\|prometheus_dump_array4_map_unquoted\|prometheus_dump_array5\|prometheus_dump_array5_map\|prometheus_dump_array5_map_unquoted\|prometheus_dump_array6\|prometheus_dump_array6_map\|prometheus_dump_array6_map_unquoted\|prometheus_dump_array7\|prometheus_dump_array7_map\|prometheus_dump_array7_map_unquoted\|prometheus_dump_array8\|prometheus_dump_array8_map\|prometheus_dump_array8_map_unquoted\|task\|this1\|this2\|this3\|this4\|this5\|this6\|this7\|this8\|type_defined\|type_member_defined\)\>/
@@ -83,7 +84,7 @@ syntax match djstapCondition /%[(?:)]/
 syntax match djstapFormat /%[-+ #0]*\%(\d\+\|\*\)\?\%(\.\%(\d\+\|\*\)\)\?\%(hh\?\|ll\?\|z\|t\)\?[a-zA-Z%]/ contained
 syntax match djstapEscape /\\\%(\o\{1,3}\|x\x\{1,2}\|.\)/ contained
 syntax region djstapString start=/"/ skip=/\\\\\|\\"/ end=/"/ oneline contains=djstapFormat,djstapEscape
-syntax match djstapPoint /\%(\<probe\s\+\|[,=]\s*\)\@<=\%(begin\|compat_syscall\|end\|error\|input\|ioblock\|ioblock_trace\|ioscheduler\|ioscheduler_trace\|ipmib\|irq_handler\|json_data\|kernel\|kprobe\|kprocess\|linuxmib\|module\|nd_syscall\|netdev\|netfilter\|never\|nfsd\|oneshot\|perf\|process\|procfs\|prometheus\|scheduler\|scsi\|signal\|socket\|softirq\|syscall\|syscall_any\|tcp\|tcpmib\|timer\|tty\|udp\|vfs\|vm\|workqueue\)\>\ze[.({ \t]/
+syntax match djstapPoint /\%(\<probe\s\+\|[,=]\s*\)\@<=\%(begin\|compat_syscall\|end\|error\|input\|ioblock\|ioblock_trace\|ioscheduler\|ioscheduler_trace\|ipmib\|irq_handler\|json_data\|kernel\|kprobe\|kprocess\|linuxmib\|module\|nd_syscall\|netdev\|netfilter\|never\|nfsd\|oneshot\|perf\|process\|procfs\|prometheus\|scheduler\|scsi\|signal\|socket\|softirq\|sunrpc\|syscall\|syscall_any\|tcp\|tcpmib\|timer\|tty\|udp\|vfs\|vm\|workqueue\)\>\ze[.({ \t]/
 syntax match djstapComment /#.*$/ contains=djstapTodo
 syntax match djstapComment /\/\/.*$/ contains=djstapTodo
 syntax region djstapComment start=/\/\*/ end=/\*\// contains=djstapTodo
