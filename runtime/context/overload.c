@@ -8,6 +8,7 @@
 #include <asm/irq_regs.h>
 #include <linux/cpuhotplug.h>
 #include <linux/hrtimer.h>
+#include <linux/module.h>
 #include <linux/uaccess.h>
 
 #include "arch/runtime.h"
@@ -90,11 +91,25 @@ static void see_nearest(unsigned long address, u32 owner, void *data)
 	nearest->owner = owner;
 }
 
+/* The stack also has addresses of the module's data, which may follow its code. */
+static bool is_own_code(unsigned long address)
+{
+#ifdef DJS_HAVE_MODULE_MEMORY
+	const struct module_memory *text = &THIS_MODULE->mem[MOD_TEXT];
+
+	return address - (unsigned long)text->base < text->size;
+#else
+	const struct module_layout *core = &THIS_MODULE->core_layout;
+
+	return address - (unsigned long)core->base < core->text_size;
+#endif
+}
+
 static u32 owner_of_code(unsigned long address)
 {
 	struct nearest nearest = {.address = address, .owner = SEEN_NOBODY};
 
-	if (address >= script_code && within_module(address, THIS_MODULE))
+	if (address >= script_code && is_own_code(address))
 		each_entry(see_nearest, &nearest);
 	return nearest.owner;
 }
