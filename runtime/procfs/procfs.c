@@ -167,8 +167,8 @@ static bool is_of_file(const struct djs_site_run *run, const struct djs_file *fi
 	       !djs_script.handlers[run->site->handler].arguments[DJS_PROCFS_WRITES] == !writes;
 }
 
-/* Runs all probes of the file that a read, or a write, hits, in the script's order. False if the
- * session is not running, or a lock cannot be taken. */
+/* Runs all probes of the file that a read, or a write, hits, in the script's order, except for
+ * those that took too much time. False if the session is not running, or a lock cannot be taken. */
 static bool run_file_handlers(struct djs_open_file *open, bool writes)
 {
 	bool ran;
@@ -177,7 +177,7 @@ static bool run_file_handlers(struct djs_open_file *open, bool writes)
 	down_read(&handlers_run);
 	ran = !session_over;
 	for (i = 0; i < djs_script.site_count && ran; i++)
-		if (is_of_file(&djs_sites[i], open->file, writes))
+		if (READ_ONCE(djs_sites[i].armed) && is_of_file(&djs_sites[i], open->file, writes))
 			ran = run_site(djs_sites[i].site, open);
 	up_read(&handlers_run);
 	return ran;
@@ -429,6 +429,27 @@ static int procfs_attach(void)
 	return 0;
 }
 
+/* The files of probes that took too much time stay, without content. The handlers themselves see
+ * whether their condition holds, and whether they are switched on. */
+static void procfs_disarm(void)
+{
+	bool any = false;
+	u32 i;
+
+	for (i = 0; i < djs_script.site_count; i++) {
+		struct djs_site_run *run = &djs_sites[i];
+
+		if (run->mechanism != DJS_MECHANISM_PROCFS || !run->armed || !run->disarmed)
+			continue;
+		WRITE_ONCE(run->armed, 0);
+		any = true;
+	}
+	if (any) { /* waits for those that run */
+		down_write(&handlers_run);
+		up_write(&handlers_run);
+	}
+}
+
 static void remove_files(void)
 {
 	if (!IS_ERR_OR_NULL(procfs_folder))
@@ -470,6 +491,7 @@ void djs_procfs_finish(void)
 
 const struct djs_mechanism_ops djs_ops_procfs = {
     .attach = procfs_attach,
+    .disarm = procfs_disarm,
     .detach = procfs_detach,
     .last = true,
 };
