@@ -9,6 +9,7 @@
 #include "image/glob.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 
 namespace djstap {
@@ -25,6 +26,7 @@ constexpr std::string_view event_prefix = "event_";
 // ---- systems ------------------------------------------------------------------------------------
 
 // Determines the system of a tracepoint ("sched") from the trace_event_call structures in the file.
+// Symbols alone do not tell it, but which systems there are: each has a string with its name.
 class Systems {
   public:
     Systems(const Image& image, const DebugInfo& info) : image_(image) {
@@ -33,11 +35,27 @@ class Systems {
         class_system_ = offset(info, "struct trace_event_class", "system");
     }
 
-    // Empty if it has none, or if the file does not contain the structures.
+    // False if the file does not contain the structures, or if there is no file.
+    bool known() const { return image_.elf() && call_class_ && call_tracepoint_ && class_system_; }
+
+    // Returns whether a tracepoint may be in a system of which only the name is known. The names
+    // of tracepoints are unique: no other one can be meant.
+    bool may_be(std::string_view tracepoint, std::string_view system) const {
+        if (image_.symbols_named(std::string(event_prefix).append(tracepoint)).empty())
+            return false;
+        if (has_wildcard(system))
+            return true;
+        std::string name(system); // as a part of an identifier
+        std::replace_if(
+            name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+        return !image_.symbols_named("str__" + name + "__trace_system_name").empty();
+    }
+
+    // Empty if it has none, or if it is not known.
     std::string of(std::string_view tracepoint, uint64_t address) const {
-        const ElfFile* elf = image_.elf();
-        if (!elf || !call_class_ || !call_tracepoint_ || !class_system_)
+        if (!known())
             return {};
+        const ElfFile* elf = image_.elf();
         for (const Symbol& event :
              image_.symbols_named(std::string(event_prefix).append(tracepoint))) {
             if (pointer_at(*elf, event.address + *call_tracepoint_) != address)
@@ -124,11 +142,11 @@ std::string_view name_of(const FunctionInfo& caller) {
 
 // Finds tracepoints by name alone, in the order of names.
 std::vector<Tracepoint> find_tracepoints(std::string_view name, const Image& image,
-                                         const DebugInfo& info, bool details) {
+                                         const DebugInfo& info, const Systems& systems,
+                                         bool details) {
     FunctionPattern pattern;
     pattern.function = std::string(caller_prefix).append(name);
     std::vector<Tracepoint> found;
-    Systems systems(image, info);
     for (FunctionInfo& caller : info.functions(pattern, details)) {
         if (!caller.name.starts_with(caller_prefix) || caller.symbol != caller.name)
             continue;
@@ -217,12 +235,20 @@ void report_no_match(const ast::PointComponent& component, const TracepointPatte
 std::string add_tracepoints(const ImageView& view, const TracepointPattern& pattern,
                             const Resolver& resolver, std::vector<Candidate>& out) {
     std::string elsewhere;
+    const Systems systems(view.image(), view.info());
+    auto in_system = [&](const Tracepoint& tracepoint) {
+        return pattern.system.empty() ||
+               (systems.known() ? glob_match(pattern.system, tracepoint.system)
+                                : systems.may_be(tracepoint.name, pattern.system));
+    };
     for (Tracepoint& tracepoint :
-         find_tracepoints(pattern.name, view.image(), view.info(), resolver.details)) {
-        if (!pattern.system.empty() && !glob_match(pattern.system, tracepoint.system)) {
+         find_tracepoints(pattern.name, view.image(), view.info(), systems, resolver.details)) {
+        if (!in_system(tracepoint)) {
             elsewhere = elsewhere.empty() ? full_name(tracepoint) : elsewhere;
             continue;
         }
+        if (tracepoint.system.empty() && !has_wildcard(pattern.system))
+            tracepoint.system = pattern.system;
         Candidate candidate;
         candidate.kind = HandlerKind::Entry;
         candidate.image = &view;
