@@ -101,7 +101,8 @@ bool resolve_data(const ast::ProbePoint& point, Resolver& resolver, std::vector<
 } // namespace
 
 const std::vector<ProbeForms> data_family{
-    {"kernel.data({STRING|NUMBER})[.length(NUMBER)].{write|rw}", resolve_data, PointTellsOfTask},
+    {"kernel.data({STRING|NUMBER})[.length(NUMBER)].{write|rw}", resolve_data,
+     PointTellsOfTask | PointInterrupts},
 };
 
 } // namespace djstap

@@ -164,9 +164,9 @@ void check_counter(const program::Probe& probe, const ast::PointComponent& count
 } // namespace
 
 const std::vector<ProbeForms> perf_family{
-    {"timer.profile[.tick|.freq.hz(NUMBER)]", resolve_profile, PointTellsOfTask},
+    {"timer.profile[.tick|.freq.hz(NUMBER)]", resolve_profile, PointTellsOfTask | PointInterrupts},
     {"perf.type(NUMBER).config(NUMBER)[.sample(NUMBER)|.hz(NUMBER)][.process[(STRING)]]",
-     resolve_perf, PointTellsOfTask},
+     resolve_perf, PointTellsOfTask | PointInterrupts},
     {"perf.type(NUMBER).config(NUMBER)[.process[(STRING)]].counter(STRING)", resolve_perf_counter,
      PointTellsOfTask | PointIsCounter},
 };

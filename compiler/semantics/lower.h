@@ -82,6 +82,8 @@ class Lowering {
     Value membership(const ast::Membership& node);
     Value regex(const ast::RegexMatch& node);
     Value call(const ast::Call& node, bool value_used);
+    bool asks_what_was_interrupted(const ast::Call& node,
+                                   const std::vector<FunctionState*>& found) const;
     void check_guru(const ast::Call& node, const std::vector<FunctionState*>& found);
     void check_system(const ast::Call& node, const FunctionState& found);
     // ---- C code (lower_embedded.cpp)

@@ -343,9 +343,20 @@ Value Lowering::regex(const ast::RegexMatch& node) {
     return known(std::move(to), Type::Long);
 }
 
+// A site has the name of its function. Only probes that hit anywhere have to look it up.
+bool Lowering::asks_what_was_interrupted(const ast::Call& node,
+                                         const std::vector<FunctionState*>& found) const {
+    return node.function == "probefunc" && found.size() == 1 &&
+           found.front()->declaration->embedded_code && body_->probe &&
+           std::any_of(body_->probe->point_traits.begin(), body_->probe->point_traits.end(),
+                       [](uint32_t traits) { return traits & PointInterrupts; });
+}
+
 Value Lowering::call(const ast::Call& node, bool value_used) {
     std::vector<FunctionState*> found =
         names_.functions(node.function, node.arguments.size(), *body_->file);
+    if (asks_what_was_interrupted(node, found))
+        found = names_.functions("__interrupted_function", 0, *body_->file);
     if (found.empty()) {
         SourceRange place;
         const std::vector<size_t> counts =

@@ -23,6 +23,7 @@ enum PointTrait : uint32_t {
     PointIsMarker = 1 << 9,    // $name and $format are texts
     PointIsPeriodic = 1 << 10, // a timer with a period in milliseconds
     PointIsCounter = 1 << 11,  // it counts for other probes: its own body never runs
+    PointInterrupts = 1 << 12, // hit anywhere in code: what it interrupted is known from registers
 };
 
 // One form of a probe point: "timer.s(NUMBER)".
