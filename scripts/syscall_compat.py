@@ -31,8 +31,8 @@ NARROW_TYPE = re.compile(r"\bold_\w+32\b|\bcompat_uptr_t\b")
 WIDE_TYPE = re.compile(r"\b__kernel_\w+\b")  # what 32-bit programs have, too
 # Further variables, by the kernel's function: those that SystemTap has, of numbers in two registers and of narrow structures.
 ALSO = {
-    "compat_execve": ["args = __narrow_words_str(argv_uaddr, 0)", "env_str = __narrow_words_str(envp_uaddr, 0)"],
-    "compat_execveat": ["args = __narrow_words_str(argv_uaddr, 0)", "env_str = __narrow_words_str(envp_uaddr, 0)"],
+    "compat_execve": ["args = __narrow_strings_str(argv_uaddr)", "env_str = __narrow_strings_str(envp_uaddr)"],
+    "compat_execveat": ["args = __narrow_strings_str(argv_uaddr)", "env_str = __narrow_strings_str(envp_uaddr)"],
     "ia32_fadvise64": ["offset = offset_hi << 32 | offset_lo"],
     "ia32_fadvise64_64": ["offset = offset_high << 32 | offset_low", "len = len_high << 32 | len_low",
                           "advice_str = __fadvice(advice)"],

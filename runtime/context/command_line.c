@@ -55,29 +55,33 @@ static DJS_HANDLER_CODE u32 bytes_before_nul(const char *text, u32 bytes)
 	return nul ? nul - text : bytes;
 }
 
-/* The strings from number `first` to number `last` (less than `first`: all), with the delimiter
- * between them. One that cannot be read up to its end is left out, with all that follow. */
+/* The strings from number `first` to number `last` (negative: all), with the delimiter between
+ * them. Behind a delimiter, an empty one is "". One that cannot be read up to its end is left out,
+ * with all that follow. */
 DJS_HANDLER_CODE void djs_fn___user_strings(struct djs_ctx *ctx, char *out, s64 address, s64 end,
 					    s64 first, s64 last, const char *delimiter)
 {
 	struct strings strings = strings_between(address, end);
 	u32 room = djs_script.string_bytes - 1, length = 0, complete = 0, bytes, at, part;
 	s64 number = 0;
-	bool begins = true, done = false;
+	bool begins = true, done;
 
 	first = max_t(s64, first, 0);
+	done = last >= 0 && first > last;
 	while (!done && (bytes = next_piece(ctx, &strings)))
 		for (at = 0; at < bytes && !done; at += part + 1) {
 			if (begins && number > first)
 				length =
 				    append(out, length, delimiter, djs_text_length_here(delimiter));
 			part = bytes_before_nul(ctx->work + at, bytes - at);
+			if (!part && begins && number > first)
+				length = append(out, length, "\"\"", 2);
 			if (number >= first)
 				length = append(out, length, ctx->work + at, part);
 			begins = at + part < bytes;
 			if (begins) {
 				complete = length;
-				done = number == last && last >= first;
+				done = number == last;
 				number++;
 			}
 			if (length == room) {
