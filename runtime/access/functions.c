@@ -53,7 +53,7 @@ DJS_HANDLER_CODE void djs_fn___buffer_quoted(struct djs_ctx *ctx, char *out, s64
 	u32 bytes = clamp_t(s64, size, 0, DJS_WORK_BYTES);
 
 	*out = 0;
-	if (!djs_read_bytes(ctx->work, address, bytes, in_user_space)) {
+	if (most <= 0 || !djs_read_bytes(ctx->work, address, bytes, in_user_space)) {
 		djs_fail_access(ctx, "read a buffer", address, in_user_space, DJS_NO_PLACE);
 		return;
 	}

@@ -43,7 +43,7 @@ DJS_HANDLER_CODE void djs_fn_reverse_path_walk(struct djs_ctx *ctx, char *out, s
 
 	for (steps = 0; steps < MOST_STEPS; steps++, dentry = parent) {
 		parent = FIELD_OR_FAIL(ctx, dentry, struct dentry, d_parent);
-		if (ctx->error || parent == dentry)
+		if (ctx->error || (parent == dentry && steps))
 			break;
 		bytes = read_name(ctx, ctx->work, dentry);
 		ctx->work[bytes] = '/';

@@ -7,6 +7,7 @@
 #include <linux/timekeeping.h>
 
 #include "arch/runtime.h"
+#include "access/access.h"
 #include "include/functions.h"
 #include "state/state.h"
 
@@ -43,7 +44,8 @@ DJS_HANDLER_CODE s64 djs_fn_local_clock_ns(struct djs_ctx *ctx)
 /* Returns 0 for a CPU that does not exist. */
 DJS_HANDLER_CODE s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
 {
-	if (cpu < 0 || cpu >= nr_cpu_ids || !cpu_possible(cpu))
-		return 0;
-	return sched_clock_cpu(cpu);
+	if (cpu >= 0 && cpu < nr_cpu_ids && cpu_online(cpu))
+		return sched_clock_cpu(cpu);
+	djs_fail_text(ctx, DJS_NO_PLACE, "cpu %lld is not online", cpu);
+	return 0;
 }

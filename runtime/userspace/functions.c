@@ -108,10 +108,10 @@ PROCESS(get_cycles, djs_cycles())
 PROCESS(jiffies, nanoseconds(CLOCK_MONOTONIC) / (1000000000 / DJS_USER_HZ))
 PROCESS(HZ, DJS_USER_HZ)
 
-/* Returns 0 for a CPU that does not exist. */
 s64 djs_fn_cpu_clock_ns(struct djs_ctx *ctx, s64 cpu)
 {
-	(void)ctx;
-	return cpu < 0 || cpu >= sysconf(_SC_NPROCESSORS_CONF) ? 0
-							       : nanoseconds(CLOCK_MONOTONIC_RAW);
+	if (cpu >= 0 && cpu < sysconf(_SC_NPROCESSORS_CONF))
+		return nanoseconds(CLOCK_MONOTONIC_RAW);
+	djs_fail_text(ctx, DJS_NO_PLACE, "cpu %lld is not online", (long long)cpu);
+	return 0;
 }
