@@ -54,12 +54,13 @@ bool uses_symbols(const program::Program& program) {
 }
 
 bool uses_programs(const program::Program& program) {
-    constexpr std::array<std::string_view, 15> names{
+    constexpr std::array<std::string_view, 17> names{
         "ubacktrace",   "print_ubacktrace", "sprint_ubacktrace",
         "ustack",       "print_usyms",      "sprint_usyms",
         "usymname",     "usymdata",         "umodname",
         "print_ustack", "sprint_ustack",    "usymfileline",
-        "usymfile",     "usymline",         "print_ubacktrace_fileline"};
+        "usymfile",     "usymline",         "print_ubacktrace_fileline",
+        "umodaddr",     "umodbuildid"};
     return uses_any(program, names) || c_code_names(program, "_stp_stack_user") ||
            c_code_names(program, "_stp_snprint_addr");
 }

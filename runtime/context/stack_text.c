@@ -399,3 +399,34 @@ DJS_HANDLER_CODE void djs_fn_umodname(struct djs_ctx *ctx, char *out, s64 addres
 	else
 		djs_fail(ctx, "Cannot determine the file of a user-space address", DJS_NO_PLACE);
 }
+
+/* Returns a file's address of what a process has mapped at an address. */
+DJS_HANDLER_CODE s64 djs_fn_umodaddr(struct djs_ctx *ctx, s64 address)
+{
+	u64 bias;
+
+	if (djs_user_image_at(djs_user_word(ctx, address, 0), &bias))
+		return address - bias;
+	djs_fail(ctx, "Cannot determine the file of a user-space address", DJS_NO_PLACE);
+	return 0;
+}
+
+/* Returns the build-id of the file that an address is mapped from. */
+DJS_HANDLER_CODE void djs_fn_umodbuildid(struct djs_ctx *ctx, char *out, s64 address)
+{
+	u64 bias;
+	const struct djs_user_image *image =
+	    djs_user_image_at(djs_user_word(ctx, address, 0), &bias);
+	u32 i;
+
+	*out = 0;
+	if (!image) {
+		djs_fail(ctx, "Cannot determine the file of a user-space address", DJS_NO_PLACE);
+		return;
+	}
+	for (i = 0; i < image->build_id_bytes && 2 * i + 2 < djs_script.string_bytes; i++) {
+		*out++ = hex_asc_hi(image->build_id[i]);
+		*out++ = hex_asc_lo(image->build_id[i]);
+	}
+	*out = 0;
+}

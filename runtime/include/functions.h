@@ -21,7 +21,7 @@
 #define DJS_LONG_FUNCTIONS_OF_LONG(F1) \
 	F1(cpu_clock_ns) F1(task_pid) F1(task_tid) F1(task_parent) F1(pid2task) F1(task_state) F1(task_prio) \
 	F1(task_nice) F1(task_cpu) F1(task_uid) F1(task_euid) F1(task_gid) F1(task_egid) \
-	F1(stack) F1(ustack) F1(long_arg) F1(randint) \
+	F1(stack) F1(ustack) F1(umodaddr) F1(long_arg) F1(randint) \
 	F1(fp_sqrt) F1(long_to_fp) F1(fp32_to_fp64)
 #define DJS_LONG_FUNCTIONS_OF_TWO_LONGS(F2) \
 	F2(fp_add) F2(fp_sub) F2(fp_mul) F2(fp_div) F2(fp_rem) F2(fp_eq) F2(fp_lt) F2(fp_le)
@@ -30,7 +30,7 @@
 	S0(probe_type) S0(tz_name) S0(host_name) S0(module_name)
 #define DJS_STRING_FUNCTIONS_OF_LONG(S1) \
 	S1(symname) S1(symdata) S1(task_execname) S1(kernel_string) S1(user_string) S1(modname) \
-	S1(usymname) S1(usymdata) S1(usymfileline) S1(usymfile) S1(usymline) S1(umodname) \
+	S1(usymname) S1(usymdata) S1(usymfileline) S1(usymfile) S1(usymline) S1(umodname) S1(umodbuildid) \
 	S1(errno_str) S1(signal_str)
 /* clang-format on */
 

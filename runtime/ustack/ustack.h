@@ -144,6 +144,9 @@ u64 djs_user_replaced_return(u64 slot);
 void djs_user_trace(struct djs_ctx *ctx, u64 *stack);
 /* Returns the path of the file that a word refers to, or NULL. */
 const char *djs_user_path(u64 word);
+/* Returns the image that a word refers to, and in `*bias` how far it is from where it was linked;
+ * NULL: none. */
+const struct djs_user_image *djs_user_image_at(u64 word, u64 *bias);
 
 int djs_user_walk_init(void);
 void djs_user_walk_exit(void);

@@ -301,14 +301,20 @@ DJS_HANDLER_CODE void djs_user_trace(struct djs_ctx *ctx, u64 *stack)
 	stack[0] = count;
 }
 
-DJS_HANDLER_CODE const char *djs_user_path(u64 word)
+DJS_HANDLER_CODE const struct djs_user_image *djs_user_image_at(u64 word, u64 *bias)
 {
 	u32 image;
-	u64 bias;
 
-	return djs_user_place_find(djs_word_place(word), &image, &bias)
-		   ? djs_user_image(image)->path
-		   : NULL;
+	return djs_user_place_find(djs_word_place(word), &image, bias) ? djs_user_image(image)
+								       : NULL;
+}
+
+DJS_HANDLER_CODE const char *djs_user_path(u64 word)
+{
+	u64 bias;
+	const struct djs_user_image *image = djs_user_image_at(word, &bias);
+
+	return image ? image->path : NULL;
 }
 
 DJS_HANDLER_CODE void djs_take_user_stack(struct djs_ctx *ctx, u64 *stack)
