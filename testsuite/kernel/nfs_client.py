@@ -18,7 +18,7 @@ def done(what, reply, expected=0):
         print(f"{what} failed: {status}", flush=True)
     return reply[4:]
 
-LOOKUP, READ, WRITE, CREATE, REMOVE, RENAME, COMMIT = 3, 6, 7, 8, 12, 14, 21
+LOOKUP, READ, WRITE, CREATE, MKDIR, REMOVE, RENAME, READDIR, COMMIT = 3, 6, 7, 8, 9, 12, 14, 16, 21
 made = done("create", call(3, CREATE, opaque(root) + opaque(b"made") + struct.pack(">I", 0) + struct.pack(">6I", 0, 0, 0, 0, 0, 0)))
 length = struct.unpack(">I", made[4:8])[0]
 made = made[8:8 + length]
@@ -28,6 +28,8 @@ done("commit", call(3, COMMIT, opaque(made) + struct.pack(">QI", 100, 13)))
 done("read", call(3, READ, opaque(made) + struct.pack(">QI", 96, 12)))
 done("rename", call(3, RENAME, opaque(root) + opaque(b"made") + opaque(root) + opaque(b"renamed")))
 done("remove", call(3, REMOVE, opaque(root) + opaque(b"renamed")))
+done("mkdir", call(3, MKDIR, opaque(root) + opaque(b"above") + struct.pack(">7I", 1, 0o750, 0, 0, 0, 0, 0)))
+done("readdir", call(3, READDIR, opaque(root) + struct.pack(">QQI", 0, 0, 4096)))
 done("missing", call(3, REMOVE, opaque(root) + opaque(b"missing")), 2)
 PUTFH, LOOKUP4 = 22, 15
 done("version 4", call(4, 1, opaque(b"tag") + struct.pack(">II", 0, 2) + struct.pack(">I", PUTFH) + opaque(root) +
