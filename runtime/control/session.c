@@ -82,7 +82,8 @@ static bool is_over(enum djs_handler_kind kind, bool failed_before)
 static void run_session_handlers(enum djs_handler_kind kind)
 {
 	bool failed_before = djs_control->error;
-	s64 last = S64_MIN; /* priority, then number in the table, of the handler that ran last */
+	s64 last = 0;	      /* priority, then number in the table, of the handler that ran last */
+	bool is_first = true; /* the least priority of the first handler is S64_MIN */
 	u32 number, i;
 
 	for (;;) {
@@ -99,7 +100,7 @@ static void run_session_handlers(enum djs_handler_kind kind)
 				continue;
 			rank =
 			    (s64)candidate->arguments[DJS_SESSION_PRIORITY] * (1ll << 32) + number;
-			if (rank > last && rank < best) {
+			if ((is_first || rank > last) && rank < best) {
 				handler = candidate;
 				best = rank;
 			}
@@ -107,6 +108,7 @@ static void run_session_handlers(enum djs_handler_kind kind)
 		if (!handler)
 			return;
 		last = best;
+		is_first = false;
 		for (i = 0; i < djs_script.site_count; i++) {
 			if (djs_script.sites[i].handler != handler - djs_script.handlers)
 				continue;
