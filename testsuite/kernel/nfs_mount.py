@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Mounts what this machine's NFS server (nfs_server.py) exports by versions 3 and 4, and uses files there."""
-import mmap
+import fcntl, mmap
 from nfs_server import *
 
 def mountd(server):
@@ -30,12 +30,19 @@ for options in (f"vers=3,port=2049,nolock,mountproto=tcp,mountport={mounts.getso
         with open("made", "w+b", buffering=0) as file:
             file.write(b"thirteen byte")
             os.fsync(file.fileno())
-        with open("made", "rb", buffering=0) as file:
-            file.read(12)
+        os.stat("below")
+        with open("large", "w+b", buffering=0) as file:
+            file.write(bytes(3 << 20))
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            fcntl.fcntl(file.fileno(), fcntl.F_SETFL, os.O_APPEND)
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 10, 5)
+            os.pread(file.fileno(), 12, 4096)
             file.seek(3)
             mmap.mmap(file.fileno(), 13, prot=mmap.PROT_READ).close()
         os.rename("made", "renamed")
         os.unlink("renamed")
+        os.unlink("large")
     finally:
         os.chdir("/")
         libc.umount(b"/tmp/mounted")
