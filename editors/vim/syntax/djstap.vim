@@ -13,10 +13,10 @@ syntax case match
 syntax keyword djstapDeclaration function global private probe
 syntax keyword djstapKeyword break catch continue delete else for foreach if in limit next return try while
 syntax keyword djstapType long string
-syntax keyword djstapFunction HZ MAJOR MINOR MKDEV WCOREDUMP WEXITSTATUS WIFCONTINUED WIFEXITED WIFSIGNALED WIFSTOPPED WSTOPSIG WTERMSIG
-syntax keyword djstapFunction _access_mode_str _at_flag_str _bpf_cmd_str _dev_major _dev_minor _dfd_str _dup3_flag_str
-syntax keyword djstapFunction _epoll_create1_flag_str _epoll_events_str _eventfd2_flag_str _faccessat2_flags_str _fadvice_advice_str
-syntax keyword djstapFunction _fanotify_init_flags_str _fanotify_mark_flags_str _fanotify_mark_mask_str _fcntl_cmd_str
+syntax keyword djstapFunction AF_INET AF_INET6 HZ MAJOR MINOR MKDEV NFS_I NFS_PROTO NFS_SERVER WCOREDUMP WEXITSTATUS WIFCONTINUED WIFEXITED
+syntax keyword djstapFunction WIFSIGNALED WIFSTOPPED WSTOPSIG WTERMSIG _access_mode_str _at_flag_str _bpf_cmd_str _dev_major _dev_minor
+syntax keyword djstapFunction _dfd_str _dup3_flag_str _epoll_create1_flag_str _epoll_events_str _eventfd2_flag_str _faccessat2_flags_str
+syntax keyword djstapFunction _fadvice_advice_str _fanotify_init_flags_str _fanotify_mark_flags_str _fanotify_mark_mask_str _fcntl_cmd_str
 syntax keyword djstapFunction _finit_module_flags_str _flock_cmd_str _futex_op_str _get_wc_str _getrandom_flags_str _inotify_init1_flag_str
 syntax keyword djstapFunction _inotify_watch_mask_str _itimer_which_str _kcmp_type_str _kexec_file_load_flags_str _kexec_flags_str
 syntax keyword djstapFunction _madvice_advice_str _membarrier_cmd_str _mempolicy_flags_str _mempolicy_mode_str _mfd_flags_str
@@ -47,51 +47,52 @@ syntax keyword djstapFunction delete_stopwatch describe_data_direction describe_
 syntax keyword djstapFunction disk_minor_from_request disk_name egid env_var errno_p errno_str error euid execname exit fastcall
 syntax keyword djstapFunction format_ipaddr fp32_to_fp64 fp_add fp_div fp_eq fp_le fp_lt fp_mul fp_rem fp_sqrt fp_sub fp_to_long
 syntax keyword djstapFunction fp_to_string ftype fullpath_struct_file fullpath_struct_nameidata fullpath_struct_path get_cycles
-syntax keyword djstapFunction get_devstate_from_req get_loadavg_index get_netdev_name get_sa_flags get_sa_handler get_sigaction_mask
-syntax keyword djstapFunction get_sigset gettimeofday_ms gettimeofday_ns gettimeofday_s gettimeofday_us gid host_name htonl htonll htons
-syntax keyword djstapFunction indent indent_depth inet_get_ip_source inet_get_local_port inode_name inode_path int_arg ip_ntop
-syntax keyword djstapFunction ipmib_filter_key ipmib_get_proto ipmib_local_addr ipmib_remote_addr ipmib_tcp_local_port ipmib_tcp_remote_port
-syntax keyword djstapFunction irqflags_str is_myproc is_return is_sig_blocked isdigit isinstr jiffies json_add_array
-syntax keyword djstapFunction json_add_array_numeric_metric json_add_array_string_metric json_add_numeric_metric json_add_string_metric
-syntax keyword djstapFunction json_set_prefix kernel_buffer_quoted kernel_buffer_quoted_error kernel_char kernel_int kernel_long
-syntax keyword djstapFunction kernel_or_user_string_quoted kernel_or_user_string_quoted_utf16 kernel_or_user_string_quoted_utf32
-syntax keyword djstapFunction kernel_pointer kernel_short kernel_string kernel_string2 kernel_string2_utf16 kernel_string2_utf32
-syntax keyword djstapFunction kernel_string_n kernel_string_quoted kernel_string_quoted_utf16 kernel_string_quoted_utf32 kernel_string_utf16
-syntax keyword djstapFunction kernel_string_utf32 ktime_get_ns linuxmib_filter_key little_endian2 little_endian4 little_endian8
-syntax keyword djstapFunction local_clock_ms local_clock_ns local_clock_s local_clock_us log long_arg long_to_fp longlong_arg matched
-syntax keyword djstapFunction matched_str mem_page_size modname module_name msecs_to_string msg_flags_num2str nfs3_cmode nfs4_ctype
-syntax keyword djstapFunction nfsderror ngroups ns_egid ns_euid ns_gid ns_pgrp ns_pid ns_ppid ns_sid ns_tid ns_uid nsecs_to_string ntohl
-syntax keyword djstapFunction ntohll ntohs pages_to_string pexecname pgrp pid pid2execname pid2task pn pnlabel pointer_arg port_from_clnt
-syntax keyword djstapFunction port_from_xprt pp ppfunc ppid ppos_pos print print_backtrace print_backtrace_fileline print_char print_regs
-syntax keyword djstapFunction print_stack print_syms print_ubacktrace print_ubacktrace_brief print_ubacktrace_fileline print_ustack
-syntax keyword djstapFunction print_usyms printd printdln printf printk println probe_type probefunc probemod probing_32bit_app
-syntax keyword djstapFunction proc_from_msg proc_mem_data proc_mem_data_pid proc_mem_rss proc_mem_rss_pid proc_mem_shr proc_mem_shr_pid
-syntax keyword djstapFunction proc_mem_size proc_mem_size_pid proc_mem_string proc_mem_string_pid proc_mem_txt proc_mem_txt_pid
-syntax keyword djstapFunction prog_from_clnt prot_from_clnt pstrace qs_done qs_run qs_time qs_wait qsq_blocked qsq_print qsq_service_time
-syntax keyword djstapFunction qsq_start qsq_throughput qsq_utilization qsq_wait_queue_length qsq_wait_time raise randint rcu_dereference
-syntax keyword djstapFunction read_stopwatch_ms read_stopwatch_ns read_stopwatch_s read_stopwatch_us real_mount register registers_valid
-syntax keyword djstapFunction return_str returnstr returnval reverse_path_walk rlimit_from_str s32_arg s64_arg sa_flags_str sa_handler_str
-syntax keyword djstapFunction scsi_timer_pending set_kernel_char set_kernel_int set_kernel_long set_kernel_pointer set_kernel_short
-syntax keyword djstapFunction set_kernel_string set_kernel_string_n set_user_char set_user_int set_user_long set_user_pointer set_user_short
-syntax keyword djstapFunction set_user_string set_user_string_n sid signal_str sigset_mask_str sock_fam_num2str sock_fam_str2num
-syntax keyword djstapFunction sock_flags_num2str sock_prot_num2str sock_prot_str2num sock_state_num2str sock_state_str2num sock_type_num2str
-syntax keyword djstapFunction sock_type_str2num speculate speculation sprint sprint_backtrace sprint_loadavg sprint_stack sprint_syms
-syntax keyword djstapFunction sprint_ubacktrace sprint_ustack sprint_usyms sprintd sprintdln sprintf sprintln stack stack_size stack_unused
-syntax keyword djstapFunction stack_used start_stopwatch stop_stopwatch stp_pid str_replace string_quoted string_to_fp stringat strlen
-syntax keyword djstapFunction strpos strtol substr switch_file symdata symfile symfileline symline symname syscall_name syscall_num system
-syntax keyword djstapFunction table_begin table_due target target_set_pid target_set_report task_ancestry task_cpu task_current
-syntax keyword djstapFunction task_cwd_path task_dentry_path task_egid task_euid task_exe_file task_execname task_fd_lookup task_gid
-syntax keyword djstapFunction task_max_file_handles task_nice task_ns_egid task_ns_euid task_ns_gid task_ns_pid task_ns_tid task_ns_uid
-syntax keyword djstapFunction task_open_file_handles task_parent task_pid task_ppid task_prio task_rlimit task_rlimit_as task_rlimit_core
-syntax keyword djstapFunction task_rlimit_cpu task_rlimit_data task_rlimit_fsize task_rlimit_locks task_rlimit_memlock task_rlimit_msgqueue
-syntax keyword djstapFunction task_rlimit_nice task_rlimit_nofile task_rlimit_nproc task_rlimit_rss task_rlimit_rtprio task_rlimit_rttime
-syntax keyword djstapFunction task_rlimit_sigpending task_rlimit_stack task_start_time task_state task_stime task_stime_tid task_tid
-syntax keyword djstapFunction task_time_string task_time_string_tid task_uid task_utime task_utime_tid tasks_from_clnt tcp_get_info_rto
-syntax keyword djstapFunction tcp_get_info_snd_cwnd tcp_ipv6_sockopt_str tcp_sockopt_str tcp_sockstate_str tcp_ts_get_info_rcv_mss
-syntax keyword djstapFunction tcp_ts_get_info_snd_ssthresh tcp_ts_get_info_state tcpmib_filter_key tcpmib_get_state tcpmib_local_addr
-syntax keyword djstapFunction tcpmib_local_port tcpmib_remote_addr tcpmib_remote_port text_str text_strn thread_indent thread_indent_depth
-syntax keyword djstapFunction tid timer_pending tokenize tz_ctime tz_gmtoff tz_name u32_arg u64_arg u_register uaddr uarch_bytes ubacktrace
-syntax keyword djstapFunction ucallers uid uint_arg ulong_arg ulonglong_arg umodaddr umodbuildid umodname usecs_to_string user_buffer_quoted
+syntax keyword djstapFunction get_devstate_from_req get_ip get_ip_from_client get_loadavg_index get_netdev_name get_prot
+syntax keyword djstapFunction get_prot_from_client get_sa_flags get_sa_handler get_sigaction_mask get_sigset gettimeofday_ms gettimeofday_ns
+syntax keyword djstapFunction gettimeofday_s gettimeofday_us gid host_name htonl htonll htons indent indent_depth inet_get_ip_source
+syntax keyword djstapFunction inet_get_local_port inode_name inode_path int_arg ip_ntop ipmib_filter_key ipmib_get_proto ipmib_local_addr
+syntax keyword djstapFunction ipmib_remote_addr ipmib_tcp_local_port ipmib_tcp_remote_port irqflags_str is_myproc is_return is_sig_blocked
+syntax keyword djstapFunction isdigit isinstr jiffies json_add_array json_add_array_numeric_metric json_add_array_string_metric
+syntax keyword djstapFunction json_add_numeric_metric json_add_string_metric json_set_prefix kernel_buffer_quoted kernel_buffer_quoted_error
+syntax keyword djstapFunction kernel_char kernel_int kernel_long kernel_or_user_string_quoted kernel_or_user_string_quoted_utf16
+syntax keyword djstapFunction kernel_or_user_string_quoted_utf32 kernel_pointer kernel_short kernel_string kernel_string2
+syntax keyword djstapFunction kernel_string2_utf16 kernel_string2_utf32 kernel_string_n kernel_string_quoted kernel_string_quoted_utf16
+syntax keyword djstapFunction kernel_string_quoted_utf32 kernel_string_utf16 kernel_string_utf32 ktime_get_ns linuxmib_filter_key
+syntax keyword djstapFunction little_endian2 little_endian4 little_endian8 local_clock_ms local_clock_ns local_clock_s local_clock_us log
+syntax keyword djstapFunction long_arg long_to_fp longlong_arg matched matched_str mem_page_size modname module_name msecs_to_string
+syntax keyword djstapFunction msg_flags_num2str nfs3_cmode nfs4_ctype nfsderror ngroups ns_egid ns_euid ns_gid ns_pgrp ns_pid ns_ppid ns_sid
+syntax keyword djstapFunction ns_tid ns_uid nsecs_to_string ntohl ntohll ntohs pages_to_string pexecname pgrp pid pid2execname pid2task pn
+syntax keyword djstapFunction pnlabel pointer_arg port_from_clnt port_from_xprt pp ppfunc ppid ppos_pos print print_backtrace
+syntax keyword djstapFunction print_backtrace_fileline print_char print_regs print_stack print_syms print_ubacktrace print_ubacktrace_brief
+syntax keyword djstapFunction print_ubacktrace_fileline print_ustack print_usyms printd printdln printf printk println probe_type probefunc
+syntax keyword djstapFunction probemod probing_32bit_app proc_from_msg proc_mem_data proc_mem_data_pid proc_mem_rss proc_mem_rss_pid
+syntax keyword djstapFunction proc_mem_shr proc_mem_shr_pid proc_mem_size proc_mem_size_pid proc_mem_string proc_mem_string_pid proc_mem_txt
+syntax keyword djstapFunction proc_mem_txt_pid prog_from_clnt prot_from_clnt pstrace qs_done qs_run qs_time qs_wait qsq_blocked qsq_print
+syntax keyword djstapFunction qsq_service_time qsq_start qsq_throughput qsq_utilization qsq_wait_queue_length qsq_wait_time raise randint
+syntax keyword djstapFunction rcu_dereference read_stopwatch_ms read_stopwatch_ns read_stopwatch_s read_stopwatch_us real_mount register
+syntax keyword djstapFunction registers_valid return_str returnstr returnval reverse_path_walk rlimit_from_str s32_arg s64_arg sa_flags_str
+syntax keyword djstapFunction sa_handler_str scsi_timer_pending set_kernel_char set_kernel_int set_kernel_long set_kernel_pointer
+syntax keyword djstapFunction set_kernel_short set_kernel_string set_kernel_string_n set_user_char set_user_int set_user_long
+syntax keyword djstapFunction set_user_pointer set_user_short set_user_string set_user_string_n sid signal_str sigset_mask_str
+syntax keyword djstapFunction sock_fam_num2str sock_fam_str2num sock_flags_num2str sock_prot_num2str sock_prot_str2num sock_state_num2str
+syntax keyword djstapFunction sock_state_str2num sock_type_num2str sock_type_str2num speculate speculation sprint sprint_backtrace
+syntax keyword djstapFunction sprint_loadavg sprint_stack sprint_syms sprint_ubacktrace sprint_ustack sprint_usyms sprintd sprintdln sprintf
+syntax keyword djstapFunction sprintln stack stack_size stack_unused stack_used start_stopwatch stop_stopwatch stp_pid str_replace
+syntax keyword djstapFunction string_quoted string_to_fp stringat strlen strpos strtol substr switch_file symdata symfile symfileline
+syntax keyword djstapFunction symline symname syscall_name syscall_num system table_begin table_due target target_set_pid target_set_report
+syntax keyword djstapFunction task_ancestry task_cpu task_current task_cwd_path task_dentry_path task_egid task_euid task_exe_file
+syntax keyword djstapFunction task_execname task_fd_lookup task_gid task_max_file_handles task_nice task_ns_egid task_ns_euid task_ns_gid
+syntax keyword djstapFunction task_ns_pid task_ns_tid task_ns_uid task_open_file_handles task_parent task_pid task_ppid task_prio
+syntax keyword djstapFunction task_rlimit task_rlimit_as task_rlimit_core task_rlimit_cpu task_rlimit_data task_rlimit_fsize
+syntax keyword djstapFunction task_rlimit_locks task_rlimit_memlock task_rlimit_msgqueue task_rlimit_nice task_rlimit_nofile
+syntax keyword djstapFunction task_rlimit_nproc task_rlimit_rss task_rlimit_rtprio task_rlimit_rttime task_rlimit_sigpending
+syntax keyword djstapFunction task_rlimit_stack task_start_time task_state task_stime task_stime_tid task_tid task_time_string
+syntax keyword djstapFunction task_time_string_tid task_uid task_utime task_utime_tid tasks_from_clnt tcp_get_info_rto tcp_get_info_snd_cwnd
+syntax keyword djstapFunction tcp_ipv6_sockopt_str tcp_sockopt_str tcp_sockstate_str tcp_ts_get_info_rcv_mss tcp_ts_get_info_snd_ssthresh
+syntax keyword djstapFunction tcp_ts_get_info_state tcpmib_filter_key tcpmib_get_state tcpmib_local_addr tcpmib_local_port
+syntax keyword djstapFunction tcpmib_remote_addr tcpmib_remote_port text_str text_strn thread_indent thread_indent_depth tid timer_pending
+syntax keyword djstapFunction tokenize tz_ctime tz_gmtoff tz_name u32_arg u64_arg u_register uaddr uarch_bytes ubacktrace ucallers uid
+syntax keyword djstapFunction uint_arg ulong_arg ulonglong_arg umodaddr umodbuildid umodname usecs_to_string user_buffer_quoted
 syntax keyword djstapFunction user_buffer_quoted_error user_char user_char_error user_char_warn user_int user_int16 user_int16_error
 syntax keyword djstapFunction user_int32 user_int32_error user_int64 user_int64_error user_int8 user_int8_error user_int_error user_int_warn
 syntax keyword djstapFunction user_long user_long_error user_long_warn user_mode user_short user_short_error user_short_warn user_string
@@ -113,7 +114,7 @@ syntax match djstapCondition /%[(?:)]/
 syntax match djstapFormat /%[-+ #0]*\%(\d\+\|\*\)\?\%(\.\%(\d\+\|\*\)\)\?\%(hh\?\|ll\?\|z\|t\)\?[a-zA-Z%]/ contained
 syntax match djstapEscape /\\\%(\o\{1,3}\|x\x\{1,2}\|.\)/ contained
 syntax region djstapString start=/"/ skip=/\\\\\|\\"/ end=/"/ oneline contains=djstapFormat,djstapEscape
-syntax match djstapPoint /\%(\<probe\s\+\|[,=]\s*\)\@<=\%(begin\|compat_syscall\|end\|error\|generic\|init\|input\|ioblock\|ioblock_trace\|ioscheduler\|ioscheduler_trace\|ipmib\|irq_handler\|json_data\|kernel\|kprobe\|kprocess\|linuxmib\|module\|nd_syscall\|netdev\|netfilter\|never\|nfsd\|oneshot\|perf\|process\|procfs\|prometheus\|scheduler\|scsi\|signal\|socket\|softirq\|sunrpc\|syscall\|syscall_any\|tcp\|tcpmib\|timer\|tty\|udp\|vfs\|vm\|workqueue\)\>\ze[.({ \t]/
+syntax match djstapPoint /\%(\<probe\s\+\|[,=]\s*\)\@<=\%(begin\|compat_syscall\|end\|error\|generic\|init\|input\|ioblock\|ioblock_trace\|ioscheduler\|ioscheduler_trace\|ipmib\|irq_handler\|json_data\|kernel\|kprobe\|kprocess\|linuxmib\|module\|nd_syscall\|netdev\|netfilter\|never\|nfs\|nfsd\|oneshot\|perf\|process\|procfs\|prometheus\|scheduler\|scsi\|signal\|socket\|softirq\|sunrpc\|syscall\|syscall_any\|tcp\|tcpmib\|timer\|tty\|udp\|vfs\|vm\|workqueue\)\>\ze[.({ \t]/
 syntax match djstapComment /#.*$/ contains=djstapTodo
 syntax match djstapComment /\/\/.*$/ contains=djstapTodo
 syntax region djstapComment start=/\/\*/ end=/\*\// contains=djstapTodo
