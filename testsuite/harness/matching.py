@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares output with what a case expects.
+r"""Compares output with what a case expects.
 
 An expected line is literal text in which {{REGULAR EXPRESSION}} parts match what varies. A line `...` matches any
-number of lines, including none.
+number of lines, including none; the line `...` itself is {{\.\.\.}}.
 """
 import difflib
 import re
