@@ -43,8 +43,6 @@ class Systems {
     bool may_be(std::string_view tracepoint, std::string_view system) const {
         if (image_.symbols_named(std::string(event_prefix).append(tracepoint)).empty())
             return false;
-        if (has_wildcard(system))
-            return true;
         std::string name(system); // as a part of an identifier
         std::replace_if(
             name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
@@ -92,6 +90,13 @@ class Systems {
 struct TracepointPattern {
     std::string system; // empty: any
     std::string name;
+
+    // Every system meets it, and a tracepoint that is in none.
+    bool any_system() const { return system.find_first_not_of('*') == std::string::npos; }
+    // Several tracepoints or systems may meet it: it must be known which of them belong together.
+    bool needs_systems() const {
+        return !any_system() && (has_wildcard(name) || has_wildcard(system));
+    }
 };
 
 std::optional<TracepointPattern> parse_pattern(const std::string& text) {
@@ -208,17 +213,29 @@ bool is_of_system_call(const TracepointPattern& pattern) {
            pattern.name.starts_with("sys_exit_");
 }
 
+// Why no tracepoint was added.
+struct Missed {
+    std::string elsewhere;  // one has the pattern's name, but is in another system
+    std::string of_unknown; // the name in a pattern: which systems have those is not known
+};
+
 void report_no_match(const ast::PointComponent& component, const TracepointPattern& pattern,
-                     const std::string& elsewhere, const Image& image, const Resolver& resolver) {
+                     const Missed& missed, const Image& image, const Resolver& resolver) {
     auto& diagnostic = resolver.diagnostics.report(
         DiagnosticKind::NoTracepoint, component.argument_range, {component.string, image.title()});
-    if (!elsewhere.empty()) { // in another system
-        diagnostic.hint("did you mean \"" + elsewhere + "\"?");
+    if (!missed.elsewhere.empty()) {
+        diagnostic.hint("did you mean \"" + missed.elsewhere + "\"?");
         return;
     }
     if (is_of_system_call(pattern)) {
         diagnostic.hint("system calls are probed by syscall.NAME and syscall.NAME.return, all of "
                         "them by syscall_any: djstap -l 'syscall.*' lists them");
+        return;
+    }
+    if (!missed.of_unknown.empty()) {
+        diagnostic.hint("which system a tracepoint is in is known only from debug symbols, which "
+                        "are missing; \"*:" +
+                        missed.of_unknown + "\" means those of all systems");
         return;
     }
     const bool in_kernel = image.kind() == ImageKind::Kernel;
@@ -231,20 +248,23 @@ void report_no_match(const ast::PointComponent& component, const TracepointPatte
                                  : hint);
 }
 
-// Returns the name of a tracepoint that has the pattern's name, but is in another system; "": none.
-std::string add_tracepoints(const ImageView& view, const TracepointPattern& pattern,
-                            const Resolver& resolver, std::vector<Candidate>& out) {
-    std::string elsewhere;
+void add_tracepoints(const ImageView& view, const TracepointPattern& pattern,
+                     const Resolver& resolver, std::vector<Candidate>& out, Missed& missed) {
     const Systems systems(view.image(), view.info());
+    if (!systems.known() && pattern.needs_systems()) {
+        missed.of_unknown = pattern.name;
+        return;
+    }
     auto in_system = [&](const Tracepoint& tracepoint) {
-        return pattern.system.empty() ||
+        return pattern.any_system() ||
                (systems.known() ? glob_match(pattern.system, tracepoint.system)
                                 : systems.may_be(tracepoint.name, pattern.system));
     };
     for (Tracepoint& tracepoint :
          find_tracepoints(pattern.name, view.image(), view.info(), systems, resolver.details)) {
         if (!in_system(tracepoint)) {
-            elsewhere = elsewhere.empty() ? full_name(tracepoint) : elsewhere;
+            if (missed.elsewhere.empty())
+                missed.elsewhere = full_name(tracepoint);
             continue;
         }
         if (tracepoint.system.empty() && !has_wildcard(pattern.system))
@@ -265,7 +285,6 @@ std::string add_tracepoints(const ImageView& view, const TracepointPattern& patt
         candidate.function = std::make_unique<FunctionInfo>(std::move(seen));
         out.push_back(std::move(candidate));
     }
-    return elsewhere;
 }
 
 bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
@@ -282,24 +301,21 @@ bool resolve_tracepoint(const ast::ProbePoint& point, Resolver& resolver,
             .hint("omit --mechanism to let djstap choose");
         return false;
     }
-    std::string elsewhere;
-    auto add = [&](const ImageView& view, const TracepointPattern& pattern) {
-        const std::string other = add_tracepoints(view, pattern, resolver, out);
-        elsewhere = elsewhere.empty() ? other : elsewhere;
-    };
+    Missed missed;
     for (const ImageView* view : *images)
         for (const TracepointPattern& pattern : *patterns)
-            add(*view, pattern);
+            add_tracepoints(*view, pattern, resolver, out, missed);
     // As in SystemTap, the tracepoints of modules are reached by kernel.trace, too.
-    if (out.empty() && elsewhere.empty() && point.components.front().name == "kernel")
+    if (out.empty() && missed.elsewhere.empty() && point.components.front().name == "kernel")
         for (const TracepointPattern& pattern : *patterns)
             if (const ImageView* module = module_of(pattern, resolver))
-                add(*module, pattern);
-    // A listing of what other tools know is not just empty.
-    const bool quiet = resolver.quiet && patterns->front().system != "syscalls";
+                add_tracepoints(*module, pattern, resolver, out, missed);
+    // A listing of what other tools know, or of what cannot be told, is not just empty.
+    const bool quiet =
+        resolver.quiet && patterns->front().system != "syscalls" && missed.of_unknown.empty();
     if (!out.empty() || point.optional || quiet || images->empty())
         return true;
-    report_no_match(component, patterns->front(), elsewhere, images->front()->image(), resolver);
+    report_no_match(component, patterns->front(), missed, images->front()->image(), resolver);
     return false;
 }
 

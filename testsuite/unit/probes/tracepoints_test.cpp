@@ -77,6 +77,77 @@ TEST(Tracepoints, OfModulesAreReachedByTheKernelsPoint) {
               std::vector<std::string>{"$parcel:struct parcel *"});
 }
 
+// Of a kernel without vmlinux: symbols of tracepoints and of two systems, BTF without any type.
+const std::string& symbols_alone() {
+    static const test::Folder root;
+    static const std::string path = [] {
+        std::string map = "ffffffff81000000 T _stext\n"
+                          "ffffffff81000000 T _printk\n"
+                          "ffffffff81000010 T __traceiter_first\n"
+                          "ffffffff81000020 T __traceiter_second\n"
+                          "ffffffff81000030 T __traceiter_alone\n"
+                          "ffffffff81000040 T _etext\n"
+                          "ffffffff82000000 D __tracepoint_first\n"
+                          "ffffffff82000100 D __tracepoint_second\n"
+                          "ffffffff82000200 D __tracepoint_alone\n"
+                          "ffffffff82000300 d event_first\n"
+                          "ffffffff82000400 d event_second\n"
+                          "ffffffff82000500 d str__made__trace_system_name\n"
+                          "ffffffff82000508 d str__some_other__trace_system_name\n";
+        for (int i = 0; map.size() <= 4096; i++) // one that is shorter names another file
+            map += "ffffffff82001000 d more_" + std::to_string(i) + "\n";
+        const std::string modules = "lib/modules/" + std::string(release);
+        root.write(modules + "/System.map", map);
+        root.write(modules + "/config", "CONFIG_HZ=1000\n");
+        const char no_types[] = "\x9f\xeb\1\0\x18\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0";
+        root.write("boot/btf-" + std::string(release), std::string(no_types, sizeof no_types));
+        return root.path + "/";
+    }();
+    return path;
+}
+
+// The points of a tracepoint there, else what is wrong with it.
+std::string by_symbols(const std::string& name) {
+    Images images(symbols_alone());
+    test::Analysis analysis("probe " + trace(name) + " { println(1) }");
+    EXPECT_TRUE(analysis.program) << analysis.errors();
+    const auto plan = resolve_probes(*analysis.program, images, {}, analysis.diagnostics);
+    if (!plan)
+        return said(analysis.diagnostics);
+    std::string points;
+    for (const Site& site : plan->sites)
+        points += site.point + "\n";
+    return points;
+}
+
+// Symbols do not tell which system a tracepoint is in, but which ones there are.
+TEST(Tracepoints, OfUnknownSystemsAreNamedByThemselves) {
+    const std::string first = trace("first") + "\n", second = trace("second") + "\n",
+                      alone = trace("alone") + "\n";
+    EXPECT_EQ(by_symbols("first"), first);
+    EXPECT_EQ(by_symbols("{first,s*}"), first + second);
+    // A name is that of one tracepoint.
+    EXPECT_EQ(by_symbols("made:first"), trace("made:first") + "\n");
+    EXPECT_EQ(by_symbols("some-other:first"), trace("some-other:first") + "\n");
+    const std::string none = "no tracepoint of kernel 6.1.0-whole matches ";
+    EXPECT_EQ(by_symbols("other:first"), none + "\"other:first\"; did you mean \"first\"?");
+    EXPECT_EQ(by_symbols("made:alone"), none + "\"made:alone\"; did you mean \"alone\"?");
+    // Whether it is of a system that matches is not known.
+    EXPECT_EQ(by_symbols("*:*"), alone + first + second);
+    EXPECT_EQ(by_symbols("*:s*"), second);
+    const auto hint = [](const std::string& name) {
+        return "; which system a tracepoint is in is known only from debug symbols, which are "
+               "missing; \"*:" +
+               name + "\" means those of all systems";
+    };
+    EXPECT_EQ(by_symbols("made:*"), none + "\"made:*\"" + hint("*"));
+    EXPECT_EQ(by_symbols("m*:f*"), none + "\"m*:f*\"" + hint("f*"));
+    EXPECT_EQ(by_symbols("m*:first"), none + "\"m*:first\"" + hint("first"));
+    EXPECT_EQ(by_symbols("zzz*:first"), none + "\"zzz*:first\"" + hint("first"));
+    EXPECT_EQ(by_symbols("{gone,made:f*}"), none + "\"{gone,made:f*}\"" + hint("f*"));
+    EXPECT_EQ(by_symbols("*:first"), first);
+}
+
 // The first parameter of a callback is the probe's own data: the others come behind it.
 TEST(Tracepoints, HaveTheParametersOfTheirCallbacks) {
     const Planned planned("probe " + trace("first") +
