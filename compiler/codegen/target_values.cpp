@@ -166,8 +166,8 @@ Value Body::computed(const Access& how, SourceRange range) {
     return take();
 }
 
-// The value of an index, or of what @cast casts; in a change of a place, that of its first
-// evaluation.
+// The value of an index, or of what @cast casts; in a change of a place, and in a text of several
+// values, that of its first evaluation.
 Value Body::place_operand(const program::Expression& node) {
     if (!evaluated_)
         return number(node);
@@ -353,8 +353,19 @@ void Body::forget_error() {
     builder_.CreateStore(script_.null(), field(offsetof(djs_ctx, error), "error"));
 }
 
-// $x$ and $$vars: a string composed of several values.
+// $x$ and $$vars: a string composed of several values. The operands that they have in common are
+// evaluated before them, once: an error there ends the handler, while one in a part only shows that
+// the part cannot be read.
 Value Body::target_text(const TargetAccess& how, SourceRange range) {
+    std::map<const program::Expression*, Value> evaluated;
+    const llvm::SaveAndRestore once(evaluated_, evaluated_ ? evaluated_ : &evaluated);
+    for (const Access& part : how.parts) {
+        if (part.base == Access::Base::Operand)
+            place_operand(*part.operand);
+        for (const AccessStep& step : part.steps)
+            if (step.kind == AccessStep::Kind::AddIndex)
+                place_operand(*step.index);
+    }
     std::vector<program::FormatPiece> format;
     std::vector<Argument> arguments;
     auto shown = how.shown.begin();
