@@ -7,6 +7,7 @@
 
 #include "include/script.h"
 #include "include/symbols.h"
+#include "include/words.h"
 
 #include <algorithm>
 #include <array>
@@ -148,6 +149,7 @@ void Body::print_backtrace(bool of_program, bool lines) {
 // An argument of a record from which a reader makes the text of a call that symbols_of() knows.
 Body::Argument Body::symbols_argument(const program::Expression& node) {
     Argument argument{symbols_of(node)};
+    Value type = script_.u32(static_cast<unsigned char>(argument.type));
     const auto text_bytes =
         static_cast<uint32_t>(DJS_ALIGN8(sizeof(uint64_t) + script_.string_bytes()));
     argument.value = scratch(std::max(script_.stack_bytes(), text_bytes));
@@ -157,16 +159,22 @@ Body::Argument Body::symbols_argument(const program::Expression& node) {
         stack_into(argument.value, *program::as<program::Call>(node).arguments[0]);
     } else {
         Value address = number(*program::as<program::Call>(node).arguments[0]);
-        if (is_of_program(node))
-            address = builder_.CreateCall(script_.runtime("djs_user_word"),
-                                          {ctx_, address, script_.u32(0)});
+        if (is_of_program(node)) {
+            // Words have room for the addresses of programs: what exceeds them is only a number.
+            Value above = builder_.CreateLShr(address, DJS_WORD_ADDRESS_BITS);
+            Value is_number = builder_.CreateAnd(builder_.CreateICmpSGE(address, script_.number(0)),
+                                                 builder_.CreateIsNotNull(above));
+            Value word = builder_.CreateCall(script_.runtime("djs_user_word"),
+                                             {ctx_, address, script_.u32(0)});
+            address = builder_.CreateSelect(is_number, address, word);
+            type = builder_.CreateSelect(is_number, script_.u32(0), type);
+        }
         builder_.CreateStore(script_.number(1), argument.value);
         builder_.CreateStore(address,
                              builder_.CreateConstGEP1_32(script_.types.i8, argument.value, 8));
     }
-    argument.length = builder_.CreateCall(
-        script_.runtime("djs_symbols_argument"),
-        {ctx_, argument.value, script_.u32(static_cast<unsigned char>(argument.type))});
+    argument.length =
+        builder_.CreateCall(script_.runtime("djs_symbols_argument"), {ctx_, argument.value, type});
     return argument;
 }
 

@@ -258,7 +258,7 @@ static DJS_HANDLER_CODE void lines_text(struct djs_ctx *ctx, char *out, const u6
 /* What stands for the place in the source code of a program's address, which only readers know. */
 static DJS_HANDLER_CODE void address_text(char *out, u64 address)
 {
-	scnprintf(out, djs_script.string_bytes, "0x%llx", djs_word_address(address));
+	scnprintf(out, djs_script.string_bytes, "0x%llx", address);
 }
 
 /* The work area keeps the addresses while slots, or the text, replace them. */
@@ -269,14 +269,16 @@ DJS_HANDLER_CODE u64 djs_symbols_argument(struct djs_ctx *ctx, u64 *words, u32 t
 	u32 count = words[0];
 
 	memcpy(addresses, words + 1, count * sizeof(u64));
-	if (djs_symbol_slots(addresses, count, words + 1))
+	if (type && djs_symbol_slots(addresses, count, words + 1))
 		return (1 + (u64)count) * sizeof(u64);
 	if (type == DJS_SYMBOLS_BACKTRACE)
 		trace_text(ctx, text, addresses, count);
 	else if (type == DJS_SYMBOLS_LINES)
 		lines_text(ctx, text, addresses, count);
-	else if (djs_is_symbol_place(type))
+	else if (!type)
 		address_text(text, addresses[0]);
+	else if (djs_is_symbol_place(type))
+		address_text(text, djs_word_address(addresses[0]));
 	else if (type == DJS_SYMBOLS_NAME)
 		djs_return_text(text, only_name(symbol_of(ctx, addresses[0])));
 	else
@@ -363,14 +365,23 @@ DJS_HANDLER_CODE void djs_fn_sprint_ustack(struct djs_ctx *ctx, char *out, const
 	lines_of_strings(ctx, out, addresses, true);
 }
 
+/* A number that only looks like a word is the address of nothing. */
+static DJS_HANDLER_CODE char *user_symbol_of(struct djs_ctx *ctx, u64 address)
+{
+	if (!djs_is_user_word(address))
+		return symbol_of(ctx, djs_user_word(ctx, address, 0));
+	scnprintf(ctx->work + SYMBOL_AT, DJS_SYMBOL_MAX, "0x%llx", address);
+	return ctx->work + SYMBOL_AT;
+}
+
 DJS_HANDLER_CODE void djs_fn_usymdata(struct djs_ctx *ctx, char *out, s64 address)
 {
-	djs_return_text(out, symbol_of(ctx, djs_user_word(ctx, address, 0)));
+	djs_return_text(out, user_symbol_of(ctx, address));
 }
 
 DJS_HANDLER_CODE void djs_fn_usymname(struct djs_ctx *ctx, char *out, s64 address)
 {
-	djs_return_text(out, only_name(symbol_of(ctx, djs_user_word(ctx, address, 0))));
+	djs_return_text(out, only_name(user_symbol_of(ctx, address)));
 }
 
 DJS_HANDLER_CODE void djs_fn_usymfileline(struct djs_ctx *ctx, char *out, s64 address)

@@ -326,6 +326,9 @@ DJS_HANDLER_CODE u64 djs_user_word(struct djs_ctx *ctx, u64 address, u32 returns
 {
 	struct djs_user_map *map;
 
+	/* The upper bits of what is no address of a program are not the number of a place. */
+	if (djs_is_user_word(address))
+		return djs_word_address(address);
 	if (!cache || address >> DJS_WORD_ADDRESS_BITS || !current->mm)
 		return address;
 	map = djs_user_map_of(current->mm);
