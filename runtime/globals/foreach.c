@@ -19,6 +19,7 @@
 /* Between two pauses; a handler of another kind may run as many statements in all. */
 #define ELEMENTS_UNTIL_REST 1024
 #define ACTIONS_UNTIL_REST  1000
+#define WEIGHT_UNTIL_REST   65536 /* of the elements that are sorted */
 
 /* The state of a foreach statement. The second element of each array is for handlers in a task:
  * only one of them runs at a time, but while it pauses other handlers may reach the same
@@ -114,47 +115,90 @@ static DJS_HANDLER_CODE bool any_text(const struct djs_map_shape *shape, u32 key
 	return false;
 }
 
+static DJS_HANDLER_CODE bool sorts_texts(const struct djs_map_shape *shape,
+					 const struct djs_map_order *order)
+{
+	return order->key > 0 ? any_text(shape, 1u << (order->key - 1))
+			      : shape->value_type == DJS_STRING;
+}
+
 static DJS_HANDLER_CODE u32 sorted_at_once(const struct djs_map_shape *shape,
 					   const struct djs_map_order *order)
 {
-	bool texts = order->key > 0 ? any_text(shape, 1u << (order->key - 1))
-				    : shape->value_type == DJS_STRING;
+	return sorts_texts(shape, order) ? DJS_TEXTS_SORTED_AT_ONCE : DJS_SORTED_AT_ONCE;
+}
 
-	return texts ? DJS_TEXTS_SORTED_AT_ONCE : DJS_SORTED_AT_ONCE;
+/* What the comparison of two strings or stacks counts as, if they begin alike. */
+#define WORDS_AN_ELEMENT 16u
+static DJS_HANDLER_CODE u32 compared(u32 words)
+{
+	return 1 + (words - 1) / WORDS_AN_ELEMENT;
+}
+
+static DJS_HANDLER_CODE u32 text_compared(const struct djs_map_shape *shape)
+{
+	return compared((shape->string_bytes + 7) / 8);
+}
+
+/* What an element counts as that is looked at, and compared with the keys `fixed`. */
+static DJS_HANDLER_CODE u32 weight_of_look(const struct djs_map_shape *shape, u32 fixed)
+{
+	u32 weight = 1, i;
+
+	for (i = 0; i < shape->key_count; i++) {
+		if (!(fixed >> i & 1) || shape->key_types[i] == DJS_LONG)
+			continue;
+		weight += shape->key_types[i] == DJS_STACK ? compared(shape->stack_words)
+							   : text_compared(shape);
+	}
+	return weight;
 }
 
 /* `fixed`: the keys by which elements are selected. */
 static DJS_HANDLER_CODE void set_pace(const struct djs_ctx *ctx, struct djs_pace *pace,
 				      const struct djs_map_use *array, u32 fixed)
 {
+	u32 at_once = !fixed			       ? DJS_WALKED_AT_ONCE
+		      : any_text(&array->shape, fixed) ? DJS_TEXTS_SLICED_AT_ONCE
+						       : DJS_SLICED_AT_ONCE;
+
 	pace->walked = 0;
-	pace->at_once = !fixed				 ? DJS_WALKED_AT_ONCE
-			: any_text(&array->shape, fixed) ? DJS_TEXTS_SLICED_AT_ONCE
-							 : DJS_SLICED_AT_ONCE;
+	pace->texts = 0;
+	pace->weight = weight_of_look(&array->shape, fixed);
+	pace->at_once = min(at_once, DJS_WALKED_AT_ONCE / pace->weight);
 	pace->rests =
 	    ctx->rests != DJS_RESTS_NEVER && djs_map_count(*array->map) > DJS_SORTED_AT_ONCE;
 }
 
-static DJS_HANDLER_CODE void fail_walk(struct djs_ctx *ctx, u32 at_once, u32 place)
+static DJS_HANDLER_CODE void fail_walk(struct djs_ctx *ctx, const struct djs_pace *pace,
+				       u32 at_once, u32 place)
 {
-	djs_fail_text(ctx, place,
-		      "cannot iterate over more than %u elements with interrupts disabled: use a "
-		      "timer or an end probe",
-		      at_once);
+	if (pace->texts)
+		djs_fail_text(ctx, place,
+			      "cannot sort more than %u elements by strings of %u bytes with "
+			      "interrupts disabled: use a smaller limit, shorter strings "
+			      "(MAXSTRINGLEN), a timer or an end probe",
+			      at_once, pace->texts - 1);
+	else
+		djs_fail_text(ctx, place,
+			      "cannot iterate over more than %u elements with interrupts disabled: "
+			      "use a timer or an end probe",
+			      at_once);
 }
 
 /*
- * Adds to the number of elements that this run of the handler has visited. False, with an error:
- * stop.
+ * Adds elements to what this run of the handler has visited. False, with an error: stop.
  */
-static DJS_HANDLER_CODE bool charge(struct djs_ctx *ctx, u32 elements, u32 place)
+static DJS_HANDLER_CODE bool charge(struct djs_ctx *ctx, const struct djs_pace *pace, u32 elements,
+				    u32 place)
 {
+	u64 walked = ctx->walked + (u64)elements * pace->weight;
+
 	if (ctx->rests != DJS_RESTS_NEVER)
 		return true;
-	if (ctx->walked <= DJS_WALKED_AT_ONCE)
-		ctx->walked += elements;
-	if (ctx->walked > DJS_WALKED_AT_ONCE)
-		fail_walk(ctx, DJS_WALKED_AT_ONCE, place);
+	ctx->walked = (u32)min(walked, (u64)DJS_WALKED_AT_ONCE + 1);
+	if (walked > DJS_WALKED_AT_ONCE)
+		fail_walk(ctx, pace, DJS_WALKED_AT_ONCE / max(pace->weight, 1u), place);
 	return !ctx->error;
 }
 
@@ -165,7 +209,7 @@ static DJS_HANDLER_CODE bool go_on(struct djs_ctx *ctx, struct djs_pace *pace, u
 		pace->walked = 0;
 		djs_rest(ctx);
 	} else if (pace->walked > pace->at_once && ctx->rests == DJS_RESTS_NEVER) {
-		fail_walk(ctx, pace->at_once, place);
+		fail_walk(ctx, pace, pace->at_once, place);
 	}
 	return !ctx->error;
 }
@@ -219,6 +263,43 @@ static DJS_HANDLER_CODE u32 selected(const struct djs_foreach *foreach, u32 coun
 	return wanted <= DJS_SELECTED_AT_ONCE || (rests && count > room) ? wanted : DJS_MAP_MORE;
 }
 
+/* How many levels of a heap are below its top. */
+static DJS_HANDLER_CODE u32 levels_of(u32 count)
+{
+	return count ? 31 - (u32)__builtin_clz(count) : 0;
+}
+
+/*
+ * Adds to the weight of an element what it takes to sort it. To heap all of them takes two
+ * comparisons for each; where the best are selected, each may sink from the top to the bottom,
+ * because the worst come first.
+ */
+static DJS_HANDLER_CODE void weigh_order(struct djs_pace *pace, const struct djs_map_shape *shape,
+					 const struct djs_map_order *order, u32 most)
+{
+	bool selects = most != DJS_MAP_MORE;
+
+	pace->texts = sorts_texts(shape, order) ? shape->string_bytes : 0;
+	if (pace->texts)
+		pace->weight += (selects ? 1 + 2 * levels_of(most) : 2) * text_compared(shape);
+	else
+		pace->weight += (selects && most > DJS_SELECTED_EASILY) +
+				(order->key == 0 && shape->value_type == DJS_STATISTIC);
+	pace->at_once = min(pace->at_once, DJS_WALKED_AT_ONCE / pace->weight);
+}
+
+/*
+ * Each turn of the loop lets an element sink from the top of the heap to its bottom. Of those that
+ * were selected, that is paid for.
+ */
+static DJS_HANDLER_CODE void weigh_turns(struct djs_pace *pace, const struct djs_map_shape *shape,
+					 u32 count, u32 most)
+{
+	pace->weight =
+	    pace->texts && most == DJS_MAP_MORE ? 2 * levels_of(count) * text_compared(shape) : 0;
+	pace->at_once = DJS_MAP_MORE; /* if no strings are compared, they take little time */
+}
+
 static DJS_HANDLER_CODE void sort_elements(struct djs_ctx *ctx, struct djs_foreach *foreach)
 {
 	struct djs_iterator *iterator = foreach->iterator;
@@ -226,6 +307,7 @@ static DJS_HANDLER_CODE void sort_elements(struct djs_ctx *ctx, struct djs_forea
 	const struct djs_map_shape *shape = &iterator->array->shape;
 	struct djs_map *map = *iterator->array->map;
 	u32 count = djs_map_count(map), at_once = sorted_at_once(shape, iterator->order);
+	u32 most, piece;
 	enum djs_ranking_state state;
 	bool rests = ctx->rests != DJS_RESTS_NEVER;
 
@@ -234,25 +316,28 @@ static DJS_HANDLER_CODE void sort_elements(struct djs_ctx *ctx, struct djs_forea
 	    shape->value_type == DJS_STRING)
 		rests = false;
 	foreach->pace.rests = rests && count > at_once;
-	if (!rests && count > foreach->pace.at_once) {
-		fail_walk(ctx, foreach->pace.at_once, foreach->place);
-		return;
-	}
-	if (!charge(ctx, count, foreach->place))
-		return;
 	ranking->room = iterator->rooms[which_of(ctx)];
 	if (!rests)
 		ranking->room = min(ranking->room, at_once);
+	most = selected(foreach, count, ranking->room, rests);
+	weigh_order(&foreach->pace, shape, iterator->order, most);
+	if (!rests && count > foreach->pace.at_once) {
+		fail_walk(ctx, &foreach->pace, foreach->pace.at_once, foreach->place);
+		return;
+	}
+	if (!charge(ctx, &foreach->pace, count, foreach->place))
+		return;
+	piece = max(min(WEIGHT_UNTIL_REST / foreach->pace.weight, (u32)ELEMENTS_UNTIL_REST), 1u);
 	ranking->cuts = rests;
-	djs_ranking_begin(map, ranking, selected(foreach, count, ranking->room, rests));
+	djs_ranking_begin(map, ranking, most);
 	register_walk(ctx, iterator);
 	do {
 		state = djs_ranking_step(*iterator->array->map, ranking, iterator->order,
-					 foreach->slice, ELEMENTS_UNTIL_REST);
+					 foreach->slice, piece);
 		foreach->pace.walked += ELEMENTS_UNTIL_REST;
 	} while (state == DJS_RANKING_MORE &&
 		 (!rests || go_on(ctx, &foreach->pace, foreach->place)));
-	foreach->pace.at_once = DJS_MAP_MORE; /* the remaining elements take little time */
+	weigh_turns(&foreach->pace, shape, ranking->count, most);
 	if (state == DJS_RANKING_TOO_MANY)
 		djs_fail_text(ctx, foreach->place,
 			      "cannot sort more than %u elements with interrupts disabled: use a "
@@ -307,7 +392,7 @@ static DJS_HANDLER_CODE u32 next_of_many(struct djs_ctx *ctx, struct djs_foreach
 	}
 	while (number == DJS_MAP_MORE) {
 		const struct djs_map *map;
-		u32 steps = ELEMENTS_UNTIL_REST;
+		u32 steps = ELEMENTS_UNTIL_REST, visited;
 
 		if (!go_on(ctx, &foreach->pace, foreach->place))
 			return 0;
@@ -316,8 +401,11 @@ static DJS_HANDLER_CODE u32 next_of_many(struct djs_ctx *ctx, struct djs_foreach
 							     iterator->order, &steps)
 					 : djs_map_next(map, walk_of(ctx, foreach), foreach->slice,
 							iterator->order->fixed, &steps);
-		foreach->pace.walked += ELEMENTS_UNTIL_REST - steps;
-		if (!sorts(iterator) && !charge(ctx, ELEMENTS_UNTIL_REST - steps, foreach->place))
+		visited = ELEMENTS_UNTIL_REST - steps;
+		foreach->pace.walked += visited;
+		if (!charge(ctx, &foreach->pace,
+			    sorts(iterator) ? visited / DJS_STEPS_OF_A_FIRST : visited,
+			    foreach->place))
 			return 0;
 	}
 	if (!number)
@@ -352,10 +440,11 @@ static DJS_HANDLER_CODE bool walk_slice(struct djs_ctx *ctx, const struct djs_ma
 
 	set_pace(ctx, &pace, array, fixed);
 	if (erases && ctx->rests == DJS_RESTS_NEVER && djs_map_count(*array->map) > pace.at_once) {
-		fail_walk(ctx, pace.at_once, place); /* either all of them, or none */
+		fail_walk(ctx, &pace, pace.at_once, place); /* either all of them, or none */
 		return false;
 	}
-	if (erases && !charge(ctx, djs_map_count(*array->map), place))
+	pace.weight += erases; /* to remove it takes as long as to look at it */
+	if (erases && !charge(ctx, &pace, djs_map_count(*array->map), place))
 		return false;
 	djs_map_walk_begin(*array->map, walk);
 	if (follows)
@@ -365,7 +454,7 @@ static DJS_HANDLER_CODE bool walk_slice(struct djs_ctx *ctx, const struct djs_ma
 
 		number = djs_map_next(*array->map, walk, keys, fixed, &steps);
 		pace.walked += ELEMENTS_UNTIL_REST - steps;
-		if (!erases && !charge(ctx, ELEMENTS_UNTIL_REST - steps, place))
+		if (!erases && !charge(ctx, &pace, ELEMENTS_UNTIL_REST - steps, place))
 			break;
 		if (!number || (number != DJS_MAP_MORE && !erases))
 			break;

@@ -219,6 +219,7 @@ void djs_ranking_begin(const struct djs_map *map, struct djs_ranking *ranking, u
 enum djs_ranking_state djs_ranking_step(const struct djs_map *map, struct djs_ranking *ranking,
 					const struct djs_map_order *order,
 					const union djs_value *keys, u32 steps);
+#define DJS_STEPS_OF_A_FIRST 16 /* when searching a large heap for the first element */
 /* When done: extracts the first element that was not removed in the meantime. 0: none is left;
  * DJS_MAP_MORE: none among those visited, which `*steps` bounds. */
 u32 djs_ranking_first(const struct djs_map *map, struct djs_ranking *ranking,

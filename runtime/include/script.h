@@ -184,7 +184,7 @@ struct djs_ctx {
 	u32 file_bytes;	   /* its capacity, including the terminator */
 	u32 next_overload; /* embedded C: STAP_NEXT passes the call on */
 	u32 aborted;	   /* the error is abort(): neither caught nor reported */
-	u32 walked;	   /* elements that this run of the handler sorted or visited */
+	u32 walked;	   /* what this run of the handler sorted or visited: DJS_WALKED_AT_ONCE */
 	u32 returned;	   /* regs are those at the return: the arguments are gone */
 	/* embedded C: DJS_EMBEDDED_BYTES, of which this run of the handler has made use */
 	char *embedded;
@@ -323,6 +323,8 @@ struct djs_pace {
 	u32 walked;  /* elements since the last pause */
 	u32 at_once; /* the most elements between pauses */
 	u32 rests;   /* the walk pauses now and then */
+	u32 weight;  /* what an element counts as */
+	u32 texts;   /* elements are sorted by strings of fewer bytes than this; 0: by numbers */
 };
 /* An active foreach. */
 struct djs_iterator; /* globals/foreach.c */
@@ -357,13 +359,18 @@ u32 djs_more_actions(struct djs_ctx *ctx, u32 place);
 /* The most elements that are sorted, or visited, with interrupts disabled; more is an error. */
 #define DJS_SORTED_AT_ONCE	 16384u
 #define DJS_TEXTS_SORTED_AT_ONCE 4096u
-#define DJS_WALKED_AT_ONCE	 524288u /* also for all walks of one run of a handler together */
+/*
+ * Also for all walks of one run of a handler together. It bounds the time: where an element takes
+ * longer than a number that is sorted or looked at, some 150 instructions, it counts as several.
+ */
+#define DJS_WALKED_AT_ONCE	 524288u
 #define DJS_SLICED_AT_ONCE	 131072u
 #define DJS_TEXTS_SLICED_AT_ONCE 16384u
 /*
  * The largest limit for which the best elements are selected from everything that may be visited.
  */
 #define DJS_SELECTED_AT_ONCE 256u
+#define DJS_SELECTED_EASILY  15u /* of so many, each counts as one */
 
 /* Indexed by segment: run-time address - link-time address. 0: its module is not loaded. */
 extern unsigned long *djs_biases;

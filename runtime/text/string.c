@@ -87,6 +87,13 @@ DJS_HANDLER_CODE int djs_text_compare(const char *a, const char *b)
 
 	a = a ? a : "";
 	b = b ? b : "";
+	if (WHOLE_WORDS(a) && WHOLE_WORDS(b))
+		for (;; i += 8) {
+			u64 word = load_word(a + i);
+
+			if (word != load_word(b + i) || ends_in(word))
+				break;
+		}
 	while (a[i] && a[i] == b[i])
 		i++;
 	left = (u8)a[i];

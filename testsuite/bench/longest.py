@@ -44,8 +44,15 @@ class Construct:
 
 
 NUMBERS = "for (i = 0; i < 16384; i++) a[i] = (i * 7919) % 16384"
-MANY = "for (i = 0; i < 524288; i++) a[i] = (i * 7919) % 524288"
+MANY = "for (i = 0; i < 262144; i++) a[i] = (i * 7919) % 262144"
+# Each better than all before it: in a selection, it takes the place of the worst one.
+RISING = "for (i = 0; i < 262144; i++) a[i] = i"
+MOST_RISING = "for (i = 0; i < 524288; i++) a[i] = i"
+STATISTICS = "for (i = 0; i < 174762; i++) c[i] <<< i"
 PAIRS = "for (i = 0; i < 131072; i++) b[i, 1] = i"
+# Rising, too, and alike in all but their last bytes.
+PATHS = f'''x = "{"abcdefgh" * 63}"; for (i = 0; i < 7598; i++) p[sprintf("%s%07d", x, i)] = i'''
+PATHS_TO_SORT = PATHS.replace("7598", "4096")
 TEXTS = 'for (i = 0; i < 4096; i++) t[sprintf("%d of the texts", (i * 7919) % 4096)] = i'
 TEXT = f'x = "{LONG}"'
 # What takes quadratic time if each place is looked at alone.
@@ -56,15 +63,25 @@ TURNS = "if (++turns >= 300) break"
 CONSTRUCTS = [
     Construct("sort-numbers", "`foreach (k in a-)`, 16,384 elements, 300 turns", f"foreach (k in a-) {TURNS}", "a[16384]", NUMBERS),
     Construct("sort-texts", "`foreach (k+ in t)`, 4,096 strings as keys, 300 turns", f"foreach (k+ in t) {TURNS}", "t[4096]", TEXTS),
-    Construct("select", "`foreach (k in a- limit 256)`, of 524,288 elements", "foreach (k in a- limit 256) turns++", "a[524288]", MANY),
-    Construct("select-statistics", "`foreach (k in c- limit 256)`, of 16,384 statistics", "foreach (k in c- limit 256) turns++",
-              "c[16384]", "for (i = 0; i < 16384; i++) c[i] <<< (i * 7919) % 16384"),
+    Construct("sort-paths", "`foreach (k- in p)`, 4,096 strings of 511 bytes that differ in the last ones, 300 turns",
+              f"foreach (k- in p) {TURNS}", "p[4096], x", PATHS_TO_SORT),
+    Construct("select", "`foreach (k in a- limit 256)`, of 262,144 elements", "foreach (k in a- limit 256) turns++", "a[262144]", MANY),
+    Construct("select-rising", "`foreach (k in a- limit 256)`, of 262,144 elements in rising order",
+              "foreach (k in a- limit 256) turns++", "a[262144]", RISING),
+    Construct("select-few", "`foreach (k in a- limit 15)`, of 524,288 elements in rising order", "foreach (k in a- limit 15) turns++",
+              "a[524288]", MOST_RISING),
+    Construct("select-statistics", "`foreach (k in c- limit 256)`, of 174,762 statistics in rising order",
+              "foreach (k in c- limit 256) turns++", "c[174762]", STATISTICS),
+    Construct("select-paths", "`foreach (k- in p limit 256)`, of 7,598 strings of 511 bytes in rising order",
+              "foreach (k- in p limit 256) turns++", "p[7598], x", PATHS),
     Construct("sort-again", "`foreach (k in a- limit 10)`, 16,384 elements, as often as one handler may", "for (i = 0; i < 32; i++) "
               "foreach (k in a- limit 10) turns++", "a[16384]", NUMBERS),
     Construct("walk-slice", "`foreach ([i, j] in b[*, 2])`, none of 131,072 elements", "foreach ([i, j] in b[*, 2]) turns++",
               "b[131072]", PAIRS),
     Construct("in-slice", "`[*, 2] in b`, none of 131,072 elements", "found = [*, 2] in b", "b[131072], found", PAIRS),
     Construct("delete-slice", "`delete b[*, 1]`, all of 131,072 elements", "delete b[*, 1]", "b[131072]", PAIRS),
+    Construct("delete-slices", "`delete b[*, 2]`, none of 131,072 elements, twice: as often as one handler may",
+              "delete b[*, 2]; delete b[*, 2]", "b[131072]", PAIRS),
     Construct("delete", "`delete a`, 16,384 elements", "delete a", "a[16384]", NUMBERS),
     Construct("delete-large", "`delete a`, 500,000 elements", "delete a", "a[500000]",
               "for (i = 0; i < 500000; i++) a[i] = i"),

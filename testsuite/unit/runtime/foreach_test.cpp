@@ -7,17 +7,20 @@
 #include "maps.h"
 #include "userspace/userspace.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
 namespace {
 
-// An array of two numbers' keys and a number, and one foreach statement over it.
+// An array, and one foreach statement over it.
 class Foreach : public testing::Test {
   protected:
-    Foreach() {
-        use_.shape = shape_of({DJS_LONG, DJS_LONG}, DJS_LONG, 200'000);
+    // Two numbers' keys and a number.
+    Foreach() : Foreach(shape_of({DJS_LONG, DJS_LONG}, DJS_LONG, 300'000)) {}
+    explicit Foreach(const djs_map_shape& shape) {
+        use_.shape = shape;
         use_.map = &map_;
         iterator_use_.order = &order;
         iterator_use_.iterator = &iterator;
@@ -33,15 +36,21 @@ class Foreach : public testing::Test {
         djs_user_unload();
         djs_user_exit();
     }
-    // Elements [i % 10, i] = 1000 - i.
-    void load(u32 elements, s32 sort_key = -1, u32 ascending = 1, u32 room = 0) {
+    void load_empty(s32 sort_key, u32 ascending, u32 room) {
         order = {sort_key, ascending, 0, 0};
-        iterator_use_.room = room;
+        iterator_use_.room = iterator_use_.task_room = room;
         ASSERT_EQ(djs_user_load(&script_, &options_), 0) << djs_user_complaint();
+    }
+    void add(u32 elements) {
         for (s64 i = 0; i < elements; i++) {
             const djs_value keys[] = {number(i % 10), number(i)};
             *static_cast<s64*>(djs_map_insert(map_, keys)) = 1000 - i;
         }
+    }
+    // Elements [i % 10, i] = 1000 - i.
+    void load(u32 elements, s32 sort_key = -1, u32 ascending = 1, u32 room = 0) {
+        load_empty(sort_key, ascending, room);
+        add(elements);
     }
     // The second keys that a foreach comes to.
     std::vector<s64> walked(s64 limit = -1, const djs_value* slice = nullptr) {
@@ -79,6 +88,59 @@ class Foreach : public testing::Test {
     djs_user_options options_{};
     char error_text_[4096];
 };
+
+// An array of one string of up to `Bytes` - 1 bytes that begins as all others do, and a number.
+template <u32 Bytes> class ForeachOfTexts : public Foreach {
+  protected:
+    ForeachOfTexts() : Foreach(shape()) {}
+    // Keys in rising order.
+    void load(u32 elements, u32 ascending, u32 room) {
+        load_empty(1, ascending, room);
+        std::string key(Bytes - 1, 'x');
+        for (u32 i = 0; i < elements; i++) {
+            for (u32 digit = 0, left = i; digit < 6; digit++, left /= 10)
+                key[key.size() - 1 - digit] = static_cast<char>('0' + left % 10);
+            const djs_value keys[] = {text(key.c_str())};
+            *static_cast<s64*>(djs_map_insert(*map(), keys)) = i;
+        }
+    }
+    // The values of the elements that a foreach comes to.
+    std::vector<s64> values(s64 limit) {
+        djs_foreach foreach{};
+        std::vector<s64> found;
+        djs_foreach_begin(&context, &foreach, iterator, nullptr, limit, 7);
+        while (!context.error) {
+            const u32 element = djs_foreach_next(&context, &foreach);
+            if (!element)
+                break;
+            found.push_back(*static_cast<const s64*>(djs_map_value(*map(), element)));
+        }
+        return found;
+    }
+
+  private:
+    static djs_map_shape shape() {
+        djs_map_shape shape = shape_of({DJS_STRING}, DJS_LONG, 12'000);
+        shape.string_bytes = Bytes;
+        return shape;
+    }
+};
+// An array of one number and a value of this type.
+template <u8 Value> class ForeachOf : public Foreach {
+  protected:
+    ForeachOf() : Foreach(shape()) {}
+
+  private:
+    static djs_map_shape shape() {
+        djs_map_shape shape = shape_of({DJS_LONG}, Value, 200'000);
+        shape.string_bytes = 512;
+        return shape;
+    }
+};
+using ForeachOfTextValues = ForeachOf<DJS_STRING>;
+using ForeachOfStatistics = ForeachOf<DJS_STATISTIC>;
+using ForeachOfPaths = ForeachOfTexts<512>;
+using ForeachOfLongTexts = ForeachOfTexts<8192>;
 
 using Keys = std::vector<s64>;
 
@@ -195,6 +257,31 @@ TEST_F(Foreach, SortsNoMoreThanFitsWithInterruptsOff) {
     EXPECT_NE(error(), "");
 }
 
+// Each may be better than all before it, and take the place of the worst one.
+TEST_F(Foreach, SelectsManyOfFewerElementsThanFew) {
+    load(DJS_WALKED_AT_ONCE / 2 + 1, 0, 1, 256);
+    EXPECT_EQ(walked(16), Keys{});
+    EXPECT_EQ(error(), "cannot iterate over more than 262144" + too_many_walked);
+    EXPECT_EQ(walked(15).size(), 15u);
+    EXPECT_EQ(error(), "");
+    EXPECT_EQ(walked(15), Keys{}) << "once in a run";
+    EXPECT_EQ(error(), "cannot iterate over more than 524288" + too_many_walked);
+}
+
+TEST_F(ForeachOfStatistics, CountAsTwo) {
+    load_empty(0, 1, 256);
+    for (s64 i = 0; i < 180'000; i++) {
+        const djs_value keys[] = {number(i)};
+        djs_map_insert(*map(), keys);
+    }
+    EXPECT_EQ(walked(256), Keys{});
+    EXPECT_EQ(error(), "cannot iterate over more than 174762" + too_many_walked);
+    djs_foreach foreach{};
+    djs_foreach_begin(&context, &foreach, iterator, nullptr, 10, 7);
+    EXPECT_EQ(error(), "");
+    EXPECT_EQ(context.walked, 360'000u);
+}
+
 TEST_F(Foreach, AllWalksOfARunTogetherHaveTheirBound) {
     load(10, 0, 1, 10);
     context.walked = DJS_WALKED_AT_ONCE - 10;
@@ -237,4 +324,94 @@ TEST_F(Foreach, ASliceIsDeletedWholeOrNotAtAll) {
     djs_erase_slice(&context, 0, three, 1, 5);
     EXPECT_EQ(error(), "");
     EXPECT_EQ(count(), DJS_SLICED_AT_ONCE - 13107u);
+}
+
+TEST_F(Foreach, SlicesThatAreDeletedCountAsMoreThanLookedAt) {
+    const djs_value none[] = {number(10), number(0)};
+    load(DJS_SLICED_AT_ONCE);
+    for (int turn = 0; turn < 2; turn++)
+        djs_erase_slice(&context, 0, none, 1, 5);
+    EXPECT_EQ(error(), "");
+    djs_erase_slice(&context, 0, none, 1, 5);
+    EXPECT_EQ(error(), "cannot iterate over more than 262144" + too_many_walked);
+    context.walked = 0;
+    for (int turn = 0; turn < 4; turn++)
+        djs_has_slice(&context, 0, none, 1, 5);
+    EXPECT_EQ(error(), "");
+}
+
+// Each element is better than all before, and takes the place of the worst one.
+TEST_F(ForeachOfPaths, ComparesWithALimitNoMoreThanFitsWithInterruptsOff) {
+    const auto refusal = [](u32 elements) {
+        return "cannot sort more than " + std::to_string(elements) +
+               " elements by strings of 511 bytes with interrupts disabled: use a smaller limit, "
+               "shorter strings (MAXSTRINGLEN), a timer or an end probe";
+    };
+    constexpr u32 of_256 = 7598, of_10 = 18078;
+    load(of_256, 0, 256);
+    const std::vector<s64> best = values(256);
+    ASSERT_EQ(best.size(), 256u);
+    EXPECT_EQ(best.front(), of_256 - 1);
+    EXPECT_EQ(best.back(), of_256 - 256);
+    EXPECT_EQ(error(), "");
+    EXPECT_EQ(values(256), Keys{}) << "once in a run";
+    EXPECT_EQ(error(), refusal(of_256));
+    djs_user_unload();
+    context.walked = 0;
+    load(of_256 + 1, 0, 256);
+    EXPECT_EQ(values(256), Keys{});
+    EXPECT_EQ(context.error_place, 7u);
+    EXPECT_EQ(error(), refusal(of_256));
+    context.walked = 0;
+    EXPECT_EQ(values(10).size(), 10u) << "fewer are compared with fewer";
+    EXPECT_EQ(error(), "");
+    EXPECT_EQ(values(10).size(), 10u);
+    EXPECT_EQ(values(10), Keys{});
+    EXPECT_EQ(error(), refusal(of_10));
+}
+
+TEST_F(ForeachOfPaths, SortsThemAFewTimes) {
+    load(DJS_TEXTS_SORTED_AT_ONCE, 1, DJS_TEXTS_SORTED_AT_ONCE);
+    int sorted = 0;
+    while (sorted < 100 && values(1000).size() == 1000)
+        sorted++;
+    EXPECT_EQ(sorted, 3);
+    EXPECT_NE(error(), "");
+}
+
+TEST_F(ForeachOfLongTexts, ComparesFewerOfThem) {
+    load(600, 0, 600);
+    EXPECT_EQ(values(256), Keys{});
+    EXPECT_EQ(error(),
+              "cannot sort more than 481 elements by strings of 8191 bytes with interrupts "
+              "disabled: use a smaller limit, shorter strings (MAXSTRINGLEN), a timer or an end "
+              "probe");
+    context.walked = 0;
+    EXPECT_EQ(values(-1).size(), 387u) << "each turn compares as many strings as the heap is deep";
+    EXPECT_NE(error(), "");
+}
+
+// While a timer sorts by string values, which may change, it keeps its locks, too.
+TEST_F(ForeachOfTextValues, ComparesNoMoreOfThemInATimer) {
+    load_empty(0, 1, 256);
+    for (s64 i = 0; i < 8000; i++) {
+        const djs_value keys[] = {number(i)};
+        std::strcpy(static_cast<char*>(djs_map_insert(*map(), keys)), "the same");
+    }
+    context.rests = DJS_RESTS_SHARED;
+    djs_foreach foreach{};
+    djs_foreach_begin(&context, &foreach, iterator, nullptr, 256, 7);
+    EXPECT_EQ(error().substr(0, 39), "cannot sort more than 7598 elements by ");
+}
+
+TEST_F(ForeachOfPaths, LookedForInASlice) {
+    load(7000, 1, 0);
+    const djs_value none[] = {text("none")};
+    int turns = 0;
+    while (turns < 100 && !context.error) {
+        djs_has_slice(&context, 0, none, 1, 5);
+        turns++;
+    }
+    EXPECT_EQ(turns, 15) << "14 times 7,000 of them, each of which counts as five";
+    EXPECT_EQ(error(), "cannot iterate over more than 104857" + too_many_walked);
 }

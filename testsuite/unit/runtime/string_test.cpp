@@ -45,6 +45,28 @@ TEST(Text, Compare) {
     EXPECT_EQ(djs_text_compare(nullptr, ""), 0);
 }
 
+// Words are compared where both strings are aligned, and bytes elsewhere, at the end or in between.
+TEST(Text, CompareAtAnyPlace) {
+    const auto sign = [](int value) { return (value > 0) - (value < 0); };
+    alignas(8) char left[48], right[48];
+    for (const size_t left_at : {0u, 1u, 8u})
+        for (const size_t right_at : {0u, 3u, 8u})
+            for (size_t length = 0; length < 26; length++)
+                for (size_t at = 0; at <= length; at++)
+                    for (const char other : {'\0', 'a', 'z', '\xff'}) {
+                        std::memset(left, '?', sizeof(left));
+                        std::memset(right, '!', sizeof(right));
+                        std::memset(left + left_at, 'm', length);
+                        std::memset(right + right_at, 'm', length);
+                        left[left_at + length] = right[right_at + length] = 0;
+                        left[left_at + at] = other;
+                        left[left_at + length] = 0;
+                        EXPECT_EQ(djs_text_compare(left + left_at, right + right_at),
+                                  sign(std::strcmp(left + left_at, right + right_at)))
+                            << length << " " << at;
+                    }
+}
+
 TEST(Text, Substr) {
     EXPECT_EQ(substr("hello", 1, 3), "ell");
     EXPECT_EQ(substr("hello", 0, 100), "hello");
