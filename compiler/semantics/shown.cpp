@@ -23,8 +23,26 @@ StatementPtr GlobalPrinter::show(const Global& global, int64_t limit) {
 
 StatementPtr GlobalPrinter::show_whole(const Global& global) {
     if (!global.is_array())
-        return whole(global, {});
+        return take(global, whole(global, {}), {});
     return each(global, std::make_unique<program::Foreach>(), true);
+}
+
+// An element is deleted at once. The loop over a large array pauses between elements, and what
+// others add meanwhile to one that has been printed belongs to the next snapshot.
+StatementPtr GlobalPrinter::take(const Global& global, StatementPtr shown,
+                                 const std::vector<uint32_t>& keys) {
+    if (!global.is_taken)
+        return shown;
+    auto take = std::make_unique<program::Delete>();
+    take->range = global.range;
+    take->global = &global;
+    for (size_t i = 0; i < keys.size(); ++i)
+        take->keys.push_back(key(global, keys[i], i));
+    auto both = std::make_unique<program::Block>();
+    both->range = global.range;
+    both->statements.push_back(std::move(shown));
+    both->statements.push_back(std::move(take));
+    return both;
 }
 
 StatementPtr GlobalPrinter::each(const Global& global, std::unique_ptr<program::Foreach> loop,
@@ -35,7 +53,8 @@ StatementPtr GlobalPrinter::each(const Global& global, std::unique_ptr<program::
         loop->keys.push_back(static_cast<uint32_t>(probe_.locals.size()));
         probe_.locals.push_back({"key" + std::to_string(i + 1), global.keys[i], global.range});
     }
-    loop->body = whole_line ? whole(global, loop->keys) : line(global, loop->keys);
+    loop->body =
+        whole_line ? take(global, whole(global, loop->keys), loop->keys) : line(global, loop->keys);
     return loop;
 }
 

@@ -22,7 +22,7 @@ class GlobalPrinter {
     program::StatementPtr show(const program::Global& global, int64_t limit = 0);
 
     // Prints a line for the global, or for each element in any order, and one with the histogram
-    // where the script has one of it.
+    // where the script has one of it. If it is taken (Global::is_taken), deletes what was printed.
     program::StatementPtr show_whole(const program::Global& global);
 
     // The parts of which such a line consists.
@@ -42,6 +42,8 @@ class GlobalPrinter {
     static void head(program::Print& print, const program::Global& global,
                      const std::vector<uint32_t>& keys);
     program::StatementPtr line(const program::Global& global, const std::vector<uint32_t>& keys);
+    program::StatementPtr take(const program::Global& global, program::StatementPtr shown,
+                               const std::vector<uint32_t>& keys);
     program::StatementPtr each(const program::Global& global,
                                std::unique_ptr<program::Foreach> loop, bool whole);
     program::StatementPtr whole(const program::Global& global, const std::vector<uint32_t>& keys);

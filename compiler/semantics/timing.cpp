@@ -141,12 +141,6 @@ void show_regularly(Program& program, const GlobalUses& uses, const SemanticsOpt
             global->adds_up =
                 global->value == Type::Long && (use == uses.end() || use->second.only_lone_updates);
             statements.push_back(printer.show_whole(*global));
-            if (global->is_taken) {
-                auto take = std::make_unique<program::Delete>();
-                take->range = global->range;
-                take->global = global.get();
-                statements.push_back(std::move(take));
-            }
             // Its number of elements is bounded, but not known here.
             if (global->is_array())
                 snapshot->most_statements = std::numeric_limits<int32_t>::max();

@@ -70,7 +70,9 @@ TEST(Placement, WhatIsClearedHereIsTakenFromHosts) {
     // It is shown and cleared under one lock.
     EXPECT_EQ(hosts.global("n").storage, program::Storage::Locked);
     EXPECT_EQ(here.global("n").storage, program::Storage::Locked);
-    EXPECT_NE(hosts.dump().find("delete a"), std::string::npos) << hosts.dump();
+    // An element is deleted before the loop comes to the next one, where it may pause: what is
+    // added meanwhile is part of the next snapshot.
+    EXPECT_NE(hosts.dump().find("delete a["), std::string::npos) << hosts.dump();
 }
 
 TEST(Placement, WhatHostsOnlyAddToIsCountedWithoutALock) {
