@@ -82,6 +82,11 @@ class PerfettoOutput : public MessageOutput {
                     (place.empty() ? "" : " near " + std::string(place)));
     }
 
+    void warning(std::string_view message) override {
+        MessageOutput::warning(message);
+        put_message("warning: " + std::string(message));
+    }
+
     void counts(const djs_counts& counts) override {
         MessageOutput::counts(counts);
         for (const std::string& line : describe_counts(counts))

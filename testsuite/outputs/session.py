@@ -23,7 +23,7 @@ probe begin {
     s <<< 4; s <<< 6
     h <<< 10; h <<< 200
     println(@hist_linear(h, 0, 100, 10))
-    n = 7
+    n = 7; warn("careful")
 }
 probe timer.ms(1) { printf("reads=%d writes=%d\n", 5, 6); println(1 / (pid() - pid())) }
 """
@@ -41,6 +41,7 @@ def all_at_once(djstap):
                "--event-fields=cpu,time", "-e", SCRIPT)
     assert done.returncode == 1, done
     assert done.stderr.count("ERROR: division by 0 near operator '/' at <input>:11:") == 1, done.stderr
+    assert done.stderr.count("WARNING: careful\n") == 1, done.stderr
     lines = done.stdout.splitlines()
     assert lines[:100] == [f'n={i} name=x,"y"' for i in range(100)], lines[:3]
     assert "n=7" in lines and "reads=5 writes=6" in lines, lines[-9:]
@@ -52,6 +53,7 @@ def all_at_once(djstap):
     kinds = {each["type"]: each["data"] for each in objects}
     assert kinds["map"] and kinds["runtime_error"]["line"] == 11 and kinds["lost_events"]["events"] == 0
     assert {"n": 7} in [each["data"] for each in objects if each["type"] == "map"]
+    assert [each["data"] for each in objects if each["type"] == "warning"] == [{"message": "careful"}]
     assert kinds["stats"] == {"s": {"count": 2, "min": 4, "max": 6, "total": 10, "average": 5}}
     rows = readers.table("v")
     assert [row["value"] for row in rows if row["name"] == "n"] == ["7"]
@@ -64,7 +66,9 @@ def all_at_once(djstap):
     counters = {e["track"]: e["value"] for e in events if e["type"] == "counter"}
     assert counters == {"counter reads": 5, "counter writes": 6, "counter n": 7}, counters
     assert any(e.get("name", "").startswith("error: division by 0") for e in events)
+    assert [e["name"] for e in events if "careful" in e.get("name", "")] == ["warning: careful"]
     traced = readers.ctf("c")
+    assert sum(line.startswith("warning: ") and "careful" in line for line in traced) == 1, traced[-3:]
     assert sum(line.startswith("n=%d name=%s: ") for line in traced) == 100
     assert any(line.startswith("error: ") and "division by 0" in line for line in traced), traced[-3:]
     assert readers.folded("f") == {} and readers.svg("s") == {} and readers.pprof("b") == {}

@@ -190,6 +190,21 @@ TEST_F(Formats, JsonEndsAnArrayBeforeWhatFollows) {
               "['map', 'runtime_error', 'map', 'printf', 'map', 'printf', 'map']\n");
 }
 
+TEST_F(Formats, ErrorsAndWarningsAreEventsOfTraces) {
+    open({"perfetto:t", "ctf:c"});
+    record(DJS_RECORD_ERROR, 1100, text("bad") + number(-1));
+    record(DJS_RECORD_WARNING, 1200, text("careful\n"));
+    const std::string told = close();
+    EXPECT_NE(told.find("WARNING: careful\n"), std::string::npos) << told;
+    EXPECT_EQ(
+        read("perfetto", "t",
+             "[e[\"name\"] for e in r if \"careful\" in e[\"name\"] or \"bad\" in e[\"name\"]]"),
+        "['error: bad', 'warning: careful']\n");
+    EXPECT_EQ(
+        read("ctf", "c", "len([l for l in r if l.startswith(\"warning: \") and \"careful\" in l])"),
+        "1\n");
+}
+
 TEST_F(Formats, JsonQuotesWhatItsStringsContain) {
     open({"json:j"});
     const std::vector<std::string> texts = {"\"",       "\\",     "a\"", "\"b", "c\\d\"e", "\n",
