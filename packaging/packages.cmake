@@ -57,7 +57,7 @@ set(CPACK_DEBIAN_DJSTAP-PMDA_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DJSTAP-PMDA_PACKAGE_DEPENDS "djrun (= ${PROJECT_VERSION}-${DJSTAP_PACKAGE_RELEASE}), pcp")
 set(CPACK_DEBIAN_DJSTAP-PMDA_PACKAGE_RECOMMENDS "djstap")
 set(CPACK_COMPONENT_DJSTAP-PMDA_DESCRIPTION "agent of Performance Co-Pilot for djstap's scripts
- pmdadjstap runs the scripts and modules of /etc/djstap/scripts and publishes
+ pmdadjstap runs the scripts and modules of /etc/djstap/metrics and publishes
  their globals as metrics. A dashboard for Grafana is included.")
 
 # The same as .rpm.

@@ -10,8 +10,10 @@
 namespace djstap::pmda {
 
 struct AgentOptions {
-    std::string folder = "/etc/djstap/scripts"; // of the scripts
-    std::vector<std::string> recorded;          // files of --output=snapshots, instead of scripts
+    // Of the scripts. Not the folder of those that a group may run, offered::module_folder: what is
+    // in this one always runs.
+    std::string folder = "/etc/djstap/metrics";
+    std::vector<std::string> recorded; // files of --output=snapshots, instead of scripts
     // Who may store scripts; nobody, if there is no such file.
     std::string permissions = "/etc/djstap/store.allow";
     Programs programs;

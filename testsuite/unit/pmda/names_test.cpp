@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "offered/module.h"
+#include "pmda/agent.h"
 #include "pmda/metrics.h"
 #include "pmda/scripts.h"
 
@@ -112,6 +114,12 @@ TEST_F(Scripts, AreScriptsAndModulesByName) {
     const auto missing = find_scripts(path("nowhere"));
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.failure().message, path("nowhere") + ": No such file or directory");
+}
+
+// What a group may run does not run by itself, and the group may not run what the agent does.
+TEST(Agent, HasAFolderOfItsOwn) {
+    EXPECT_EQ(AgentOptions{}.folder, "/etc/djstap/metrics");
+    EXPECT_NE(AgentOptions{}.folder, offered::module_folder);
 }
 
 TEST_F(Scripts, AreRefusedWithTheReason) {
