@@ -20,7 +20,8 @@ namespace djstap {
 // Texts and numbers before the stack are its outermost frames.
 class StackOutput : public MessageOutput {
   public:
-    explicit StackOutput(const OutputStreams& streams, size_t most_bytes = 64 << 20)
+    static constexpr size_t usual_most_bytes = size_t{64} << 20; // as docs/outputs.md says
+    explicit StackOutput(const OutputStreams& streams, size_t most_bytes = usual_most_bytes)
         : MessageOutput(streams), same_boot_(streams.same_boot), most_bytes_(most_bytes) {}
 
     void print(const Event& event) final;

@@ -64,6 +64,10 @@ class Counted : public testing::Test {
     std::unique_ptr<Kept> output_;
 };
 
+TEST(StackOutput, KeepsAsMuchAsItsPageSays) {
+    EXPECT_EQ(StackOutput::usual_most_bytes, size_t{64 * 1024 * 1024});
+}
+
 // A stack takes its characters and 96 bytes more.
 TEST_F(Counted, WhatIsTooMuchIsWrittenInParts) {
     open(2 * 97, true);
