@@ -51,7 +51,8 @@ Builder::Builder(Automaton& out, const NodePtr& root) : out_(out) {
 
 uint32_t Builder::add(State::Kind kind, uint32_t next, uint32_t other, const Bytes* set) {
     if (states_.size() >= max_nfa_states) {
-        too_large_ = true;
+        give_up("has more than " + std::to_string(max_nfa_states) +
+                " places, with what it repeats written out");
         return 0;
     }
     states_.push_back({kind, set, next, other});
@@ -61,7 +62,7 @@ uint32_t Builder::add(State::Kind kind, uint32_t next, uint32_t other, const Byt
 // Returns the state where the node's part begins; `next` follows the part.
 uint32_t Builder::build(const Node& node, uint32_t next, bool backward) {
     using Kind = Node::Kind;
-    if (too_large_)
+    if (too_large())
         return 0;
     switch (node.kind) {
     case Kind::Empty:
@@ -113,7 +114,7 @@ Start Builder::anywhere(const NodePtr& node, bool backward, bool stop) {
     const uint32_t entry = build(*node, accept, backward);
     const uint32_t loop = add(State::Kind::Split, entry, entry);
     const uint32_t any = add(State::Kind::Set, loop, 0, &all);
-    if (too_large_)
+    if (too_large())
         return {};
     states_[loop].other = any;
     return determinize(loop, stop);
@@ -164,7 +165,7 @@ bool Builder::has_accept(const Items& items) const {
 }
 
 uint16_t Builder::state_of(Key key) {
-    if (key.items.empty() || too_large_)
+    if (key.items.empty() || too_large())
         return 0;
     const auto [entry, added] =
         numbers_.emplace(std::move(key), static_cast<uint16_t>(out_.accept.size()));
@@ -176,8 +177,12 @@ uint16_t Builder::state_of(Key key) {
         accept = accepts_at_end;
     out_.accept.push_back(accept);
     out_.next.resize(out_.next.size() + out_.class_count, 0);
-    too_large_ |=
-        out_.next.size() > max_table || out_.accept.size() > max_states || work_ > max_work;
+    if (out_.next.size() > max_table)
+        give_up("needs an automaton with more than " + std::to_string(max_table) + " transitions");
+    else if (out_.accept.size() > max_states)
+        give_up("needs an automaton with more than " + std::to_string(max_states) + " states");
+    else if (work_ > max_work)
+        give_up("takes more than " + std::to_string(max_work) + " steps to compile");
     pending_.push_back(&kept);
     return entry->second;
 }
@@ -187,12 +192,12 @@ Start Builder::determinize(uint32_t entry, bool stop) {
     pending_.clear();
     seen_.assign(states_.size(), 0);
     closures_ = 0;
-    if (too_large_)
+    if (too_large())
         return {};
     Start start;
     start.at_end = state_of({closure({entry}, true, false), true});
     start.inside = state_of({closure({entry}, false, false), false});
-    for (size_t i = 0; i < pending_.size() && !too_large_; i++) {
+    for (size_t i = 0; i < pending_.size() && !too_large(); i++) {
         const Key& key = *pending_[i];
         const uint16_t from = numbers_.at(key);
         if (stop && (out_.accept[from] & accepts))
@@ -226,8 +231,7 @@ Result<Automaton> compile(std::string_view pattern, bool groups) {
         make_steps(out, builder, tree->root);
     }
     if (builder.too_large())
-        return Failure{"needs an automaton with more than " + std::to_string(max_table) +
-                           " transitions",
+        return Failure{builder.excess(),
                        groups ? "repeat fewer times in {m,n}; groups inside them cost most, for "
                                 "matched()"
                               : "repeat fewer times in {m,n}, or match in two steps"};

@@ -6,6 +6,8 @@
 #include "regex/tree.h"
 
 #include <map>
+#include <string>
+#include <utility>
 
 namespace djstap::regex {
 
@@ -22,8 +24,13 @@ class Builder {
     Start anywhere(const NodePtr& node, bool backward, bool stop);
 
     // True if the automata became too large; everything that was built must then be discarded.
-    bool too_large() const { return too_large_; }
-    void give_up() { too_large_ = true; }
+    bool too_large() const { return !excess_.empty(); }
+    // What was too large: completes "the regular expression …".
+    const std::string& excess() const { return excess_; }
+    void give_up(std::string excess) {
+        if (excess_.empty())
+            excess_ = std::move(excess);
+    }
 
   private:
     struct State { // of the nondeterministic automaton
@@ -56,7 +63,7 @@ class Builder {
     std::vector<uint32_t> seen_; // for each state, the closure that reached it last
     uint32_t closures_ = 0;
     uint64_t work_ = 0;
-    bool too_large_ = false;
+    std::string excess_;
 };
 
 // The steps that find a match's groups (steps.cpp).

@@ -39,7 +39,8 @@ class Maker {
         if (!node || !node->has_groups() || builder_.too_large())
             return Step::none;
         if (out_.steps.size() >= max_steps) {
-            builder_.give_up();
+            builder_.give_up("needs more than " + std::to_string(max_steps) +
+                             " steps to tell its groups apart");
             return Step::none;
         }
         Step made;
