@@ -322,7 +322,7 @@ int main(int argc, char** argv) {
                                ": -F leaves the module loaded and prints only its name",
                            "djrun --attach NAME --output=… reads what it has recorded"});
     if (auto outputs = check_outputs(options.outputs); !outputs)
-        return report(outputs.failure());
+        return refuse(outputs.failure());
     const auto outcome = dump.empty() ? run_session(options) : read_dump(dump, options);
     return outcome ? outcome->status : report(outcome.failure());
 }

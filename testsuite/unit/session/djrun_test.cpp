@@ -157,6 +157,10 @@ TEST_F(Djrun, RefusesOptionsThatDoNotGoTogether) {
     EXPECT_EQ(told({"-c", "true", "-x", "1", "x.ko"}),
               (Told{2, "djrun: -c and -x both set the traced process\n"
                        "  hint: give one of them\n"}));
+    const Told folder = told({"--output=ctf", "x.ko"});
+    EXPECT_EQ(folder.status, 2);
+    EXPECT_TRUE(folder.output.ends_with("\n  hint: name one: --output=ctf:FOLDER\n"))
+        << folder.output;
     // What would have no effect.
     for (const std::vector<std::string>& other : {std::vector<std::string>{"-T", "1"},
                                                   {"-c", "true"},
