@@ -18,7 +18,7 @@ with --guest each script in a guest. The bytes of the output and the messages ab
 A row with `differs: NAME` is known to differ; NAME is a row of docs/language.md's table, which gives the reason. If
 it no longer differs, that is a failure. `varies: yes`: its output is never the same twice (times, process numbers);
 both outputs must then match the row's own. A script that SystemTap rejects or cannot run is listed, but does not
-count as equal.
+count as equal; one that beside/results.md does not name as such is a failure, as is one whose guest was lost.
 """
 import argparse
 import collections
@@ -42,7 +42,8 @@ import run as tables  # noqa: E402
 
 TIMEOUT = 120
 USER_SPACE = "--runtime=user"
-EQUAL, DIFFERENT, KNOWN, NOT_RUN = "equal", "different", "known to differ", "not run by SystemTap"
+EQUAL, DIFFERENT, KNOWN, NOT_RUN, LOST = "equal", "different", "known to differ", "not run by SystemTap", "lost"
+RESULTS = os.path.join(HERE, "beside", "results.md")
 
 
 class Script:
@@ -161,6 +162,8 @@ class Judge:
     def _one(self, script):
         """Returns (result, explanation)."""
         peer = self.outputs.known(script.item())
+        if peer["state"] == "lost":
+            return LOST, [peer["why"]]
         if peer["state"] != "ran":
             return NOT_RUN, [f"{peer['state']}: {peer['why']}"]
         found = []
@@ -202,15 +205,20 @@ class Judge:
             file.write("\n".join(text if not_run else text + ["None."]) + "\n")
 
     def report(self):
+        unexpected = 0
+        _, listed = _earlier_results(RESULTS)
         for script, result, lines in self.results:
-            if result in (DIFFERENT, NOT_RUN):
+            if result in (DIFFERENT, NOT_RUN, LOST):
                 print(f"{result.upper()} {script.name}")
                 print("\n".join("    " + line for line in lines))
+            if result == NOT_RUN and script.group and not any(line.startswith(f"- {_unnumbered(script.name)}: ") for line in listed):
+                print("    and beside/results.md does not name it as such")
+                unexpected += 1
         counts = {}
         for _, result, _ in self.results:
             counts[result] = counts.get(result, 0) + 1
         print(f"{len(self.results)} scripts: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
-        return 1 if counts.get(DIFFERENT) or not self.results else 0
+        return 1 if counts.get(DIFFERENT) or counts.get(LOST) or unexpected or not self.results else 0
 
 
 def _unnumbered(name):
@@ -308,8 +316,10 @@ def main():
         print(peer.get("errors", "") or peer.get("why", ""), file=sys.stderr)
     if options.update:
         write_into_tables(judge.outputs, scripts)
-    if options.results:
-        judge.write_results(os.path.join(HERE, "beside", "results.md"))
+    if options.results and judge.outputs.lost:
+        print("beside/results.md is not written, because guests were lost")
+    elif options.results:
+        judge.write_results(RESULTS)
     return judge.report()
 
 

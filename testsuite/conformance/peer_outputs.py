@@ -46,7 +46,7 @@ class Outputs:
         ran       `output`, `errors` (strings), `status`
         refused   by passes 1 to 3; `why`
         unbuilt   its C code does not compile for this kernel; `why`
-        lost      its guest did not survive it; `why`
+        lost      its guest did not survive it; `why`: not kept, since it may be the guest's fault
     """
 
     def __init__(self, release, say=print):
@@ -55,6 +55,7 @@ class Outputs:
         self.version = systemtap.version()
         self.folder = packages.cache("beside", release)
         self.translator = None
+        self.lost = {}  # in this process
 
     def _path(self, item):
         script, options = item
@@ -62,14 +63,20 @@ class Outputs:
         return os.path.join(self.folder, hashlib.sha256(json.dumps(decides).encode()).hexdigest() + ".json")
 
     def known(self, item):
-        """Returns the kept output, or None."""
+        """Returns the output, kept or lost, or None."""
+        if item in self.lost:
+            return self.lost[item]
         try:
             with open(self._path(item), encoding="utf-8") as file:
-                return json.load(file)
+                kept = json.load(file)
         except (OSError, ValueError):
             return None
+        return kept if kept["state"] != "lost" else None
 
     def _keep(self, item, output):
+        if output["state"] == "lost":
+            self.lost[item] = output
+            return
         path = self._path(item)
         with open(path + ".new", "w", encoding="utf-8") as file:
             json.dump(dict(output, script=item[0], options=item[1]), file)
