@@ -26,6 +26,8 @@ from guests import PATIENCE, until  # noqa: E402
 KERNELS = "6.1", "6.1", "6.12", "6.12"
 CALLS = 4000  # of the first guest; the second has twice as many, and so on
 SCRIPT = os.path.join(HERE, "hits.stp")
+NO_FAULT = re.compile(r"djstap: (running on 4 of 4 hosts$|guest\d: its clock is |(reading the symbols of|index(ing|ed) the debug information of|"
+                      r"(building|adding to|waiting for another djstap to build) the runtime for) )")
 # Whether probes are armed is asked by a call that the script only answers.
 ASK = "/fleet/fleet-load 9000000 1"
 
@@ -158,7 +160,9 @@ def check_union(options, folder, all_guests):
     controller = Controller(options, folder, all_guests)
     run_loads(all_guests, 0)
     status, output, errors = controller.end(signal.SIGINT)
-    expect("exit status", (status, errors), (0, errors))
+    # What djstap prepares on this machine, and that the clocks of guests differ from its own, is no fault.
+    faults = [line for line in errors.splitlines() if not NO_FAULT.match(line)]
+    expect("exit status and messages", (status, faults), (0, []))
     recorded = [split(text) for text in stop_recorders(all_guests)]
     printed, at_end = split(output)
     expect("what was printed", printed, sorted(line for lines, _ in recorded for line in lines))
@@ -193,6 +197,11 @@ def check_killed_guest(options, folder, all_guests):
     start_recorders(others)
     controller = Controller(options, folder, all_guests)
     run_loads(all_guests, 0)
+    # A snapshot is sent every second, in the order of what is printed: what the guest has counted has arrived before this.
+    armed = f"{lost.name}: armed\n"
+    before = controller.text().count(armed)
+    lost.run("sleep 5; " + ASK)
+    until(lambda: controller.text().count(armed) > before, lambda: f"{lost.name} sends nothing\n" + controller.said())
     lost.kill()
     run_loads(others, 1)
     status, output, errors = controller.end(signal.SIGINT)
@@ -210,7 +219,7 @@ def check_killed_guest(options, folder, all_guests):
            {name: value for name, value in of_others.items() if isinstance(name, str) and keys.match(name)})
     counted = sum(value for name, value in whole.items() if isinstance(name, str) and name.startswith("by "))
     expect("the sum of all", (whole["calls"], whole["sizes"][0]), (counted, counted))
-    expect("what the lost one counted until then", counted - of_others["calls"] <= lost.number * CALLS, True)
+    expect("what the lost one counted until then", counted - of_others["calls"], lost.number * CALLS)
     print("a guest is killed: it is named, and the others' values are right")
     check_clean(others, "a guest was killed")
 
