@@ -6,6 +6,7 @@
 #include "system/file.h"
 #include "system/temporary.h"
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -112,10 +113,29 @@ TEST_F(Service, TellsTheJournalWhoRunsWhat) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "user 0 runs opens\n");
 }
 
-// The time is that of the whole request: a byte now and then does not prolong it.
 TEST_F(Service, TakesNoRequestThatIsLate) {
     ASSERT_TRUE(write_all(ours.get(), "opens\n"));
     serve(theirs.get(), folder.path(), folder.file("djrun"), std::chrono::milliseconds(0));
+    theirs.reset();
+    const Answer answer = receive();
+    EXPECT_EQ(answer.output + answer.errors, "");
+    EXPECT_EQ(answer.status, -1);
+}
+
+// The time is that of the whole request, which would become too long only after two seconds.
+TEST_F(Service, AByteEveryNowAndThenDoesNotProlongTheTime) {
+    std::atomic<bool> returned = false;
+    size_t sent = 0;
+    std::jthread sender([&] {
+        while (!returned && write_all(ours.get(), "a")) {
+            sent++;
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+    });
+    serve(theirs.get(), folder.path(), folder.file("djrun"), std::chrono::milliseconds(100));
+    returned = true;
+    sender.join();
+    EXPECT_LE(sent, 100U) << "it ended by its length";
     theirs.reset();
     const Answer answer = receive();
     EXPECT_EQ(answer.output + answer.errors, "");
