@@ -74,15 +74,16 @@ class Decoder : public testing::Test {
         for (size_t at = 0; at < code.size(); at += test::slot) {
             const std::string_view own = std::string_view(code).substr(at, test::slot);
             const Instruction instruction = decoder_->decode(own, address + at);
-            const auto line = listed.find(address + at);
-            if (line == listed.end() || instruction.length != line->second.length ||
-                line->second.text.find("(bad)") != std::string::npos)
+            const test::Listed* line =
+                test::read_by_both(listed, address + at, own, instruction.length);
+            if (!line)
                 continue;
             known++;
-            SCOPED_TRACE(line->second.text);
-            check(instruction, line->second.text, own);
+            SCOPED_TRACE(line->text);
+            check(instruction, line->text, own);
         }
-        EXPECT_GT(known, instructions.size() / 2);
+        // It is 78 %; an older objdump may know a few less.
+        EXPECT_GE(known, instructions.size() * 77 / 100);
     }
 
     const std::unique_ptr<InstructionDecoder> decoder_ = InstructionDecoder::create();

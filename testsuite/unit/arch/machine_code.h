@@ -56,6 +56,29 @@ inline std::map<uint64_t, Listed> listing(const std::string& code, uint64_t at) 
     return found;
 }
 
+// Whether objdump and LLVM divide these bytes differently, and why.
+inline bool is_divided_otherwise(std::string_view code) {
+    const std::string_view behind = code.substr(code.find_first_of("\x48\x66\xf3") == 0);
+    // fwait: a prefix of the x87 operation behind it for objdump, which prints REX before it alone.
+    if (behind.starts_with('\x9b'))
+        return true;
+    // A call with the prefix of 16 bits has two bytes less on AMD's processors (objdump) than on
+    // Intel's, which ignore the prefix (LLVM).
+    return code.starts_with("\x66\xe8");
+}
+
+// Returns the instruction that objdump reads in the code at an address, where the decoder has read
+// `length` bytes; nullptr if one of them reads none. Both read the same bytes.
+inline const Listed* read_by_both(const std::map<uint64_t, Listed>& listed, uint64_t at,
+                                  std::string_view code, size_t length) {
+    const auto line = listed.find(at);
+    if (length == 0 || line == listed.end() ||
+        line->second.text.find("(bad)") != std::string::npos || is_divided_otherwise(code))
+        return nullptr;
+    EXPECT_EQ(length, line->second.length) << line->second.text;
+    return &line->second;
+}
+
 // Instructions that are read one by one: each is followed by no-ops up to a multiple of 16 bytes.
 constexpr size_t slot = 16;
 inline std::string in_slots(const std::vector<std::string>& instructions) {

@@ -80,16 +80,14 @@ TEST_F(Moved, EveryInstructionNamesTheSamePlace) {
     std::string copies;
     std::vector<uint64_t> places;
     for (size_t at = 0; at < code.size(); at += test::slot) {
-        const auto line = before.find(from + at);
-        const Instruction decoded =
-            decoder_->decode(std::string_view(code).substr(at, test::slot), from + at);
-        if (line == before.end() || decoded.length == 0 || decoded.length != line->second.length ||
-            decoded.flow != Flow::Next || decoded.fixed != Fixed::No ||
-            line->second.text.find("(bad)") != std::string::npos)
+        const std::string_view own = std::string_view(code).substr(at, test::slot);
+        const Instruction decoded = decoder_->decode(own, from + at);
+        const test::Listed* line = test::read_by_both(before, from + at, own, decoded.length);
+        if (!line || decoded.flow != Flow::Next || decoded.fixed != Fixed::No)
             continue;
-        const auto copy = moved_instruction(std::string_view(code).substr(at, decoded.length),
-                                            decoded, from + at, to + copies.size());
-        ASSERT_TRUE(copy) << line->second.text;
+        const auto copy = moved_instruction(own.substr(0, decoded.length), decoded, from + at,
+                                            to + copies.size());
+        ASSERT_TRUE(copy) << line->text;
         places.push_back(from + at);
         copies += test::in_slots({*copy});
     }
@@ -103,8 +101,8 @@ TEST_F(Moved, EveryInstructionNamesTheSamePlace) {
         EXPECT_EQ(line->second.length, original.length) << original.text;
         relative += original.text.find("(%rip)") != std::string::npos;
     }
-    EXPECT_GT(places.size(), 5000U);
-    EXPECT_GT(relative, 2000U);
+    EXPECT_GT(places.size(), 11400U); // an older objdump may know a few less than 11,500
+    EXPECT_GT(relative, 7300U);
 }
 
 TEST_F(Moved, JumpsAndCallsLeadToTheSamePlace) {
