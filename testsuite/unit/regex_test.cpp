@@ -331,7 +331,7 @@ void compare(bool any, uint32_t seed, int rounds) {
             compared++;
         }
     }
-    EXPECT_GT(compared, rounds);
+    EXPECT_GE(compared, 8 * rounds * 99 / 100); // few patterns are too large for an automaton
 }
 
 } // namespace
