@@ -8,7 +8,8 @@
 //   differential --show SEED             prints a program; --meaning what the interpreter receives
 //   differential --write FOLDER --programs N [--first SEED]
 //                                        writes N scripts that run, each with its options and the
-//                                        output that the interpreter predicts: for a guest kernel;
+//                                        output, messages and exit status that the interpreter
+//                                        predicts: for a guest kernel;
 //                                        --portable: only what means the same in SystemTap
 //
 // What this can find and what not: the interpreter walks the typed program that djstap's own
@@ -38,7 +39,8 @@ namespace djstap::differential {
 
 namespace {
 
-// Misread: the script is rejected, but its meaning is not.
+// Misread: the script is rejected, but its meaning is not. Refused: neither side can tell what the
+// program means. What has a meaning is compiled and runs, or it disagrees.
 enum class Verdict : uint8_t { Agree, Disagree, Misread, Refused, Crashed };
 
 // Returns the content of a descriptor's file, from its beginning.
@@ -76,6 +78,13 @@ std::vector<std::string> messages_of(const std::string& text) {
         begin = end;
     }
     return messages;
+}
+
+std::string lines_of(const std::vector<std::string>& messages) {
+    std::string lines;
+    for (const std::string& message : messages)
+        lines += message + "\n";
+    return lines;
 }
 
 class Bench {
@@ -119,19 +128,15 @@ class Bench {
         const int output = memfd_create("output", 0), messages = memfd_create("messages", 0);
         auto status = run(*program, random.rules, output, messages);
         if (!status) {
-            report = "it is not compiled:\n" + render_all(diagnostics_) + contents(messages);
-            return Verdict::Refused;
+            report =
+                status.failure().message + ":\n" + render_all(diagnostics_) + contents(messages);
+            return Verdict::Disagree;
         }
         const std::string printed = contents(output), said = contents(messages);
         if (printed != expected.output)
             report += "--- the interpreter prints\n" + expected.output + "--- user space prints\n" +
                       printed;
-        std::string all;
-        for (const std::string& message : expected.messages)
-            all += message + "\n";
-        std::string heard;
-        for (const std::string& message : messages_of(said))
-            heard += message + "\n";
+        const std::string all = lines_of(expected.messages), heard = lines_of(messages_of(said));
         if (all != heard)
             report += "--- the interpreter says\n" + all + "--- user space says\n" + heard;
         if (*status != expected.status)
@@ -162,11 +167,11 @@ class Bench {
         return test::user_object(program, options, diagnostics_);
     }
 
-    std::optional<int> run(const program::Program& program, const Rules& rules, int output,
-                           int messages) {
+    // Returns the exit status, or which step failed.
+    Result<int> run(const program::Program& program, const Rules& rules, int output, int messages) {
         auto object = compile(program, rules);
         if (!object)
-            return std::nullopt;
+            return Failure{"its probes are not resolved, or no code is generated", ""};
         const int standard_error = dup(STDERR_FILENO);
         dup2(messages, STDERR_FILENO);
         SessionOptions session;
@@ -174,10 +179,8 @@ class Bench {
         session.outputs.file = "/proc/self/fd/" + std::to_string(output);
         auto outcome = run_in_user_space(object->object, object->meta, 64 * 1024, session);
         dup2(standard_error, STDERR_FILENO);
-        if (!outcome) {
-            fprintf(stderr, "%s\n", outcome.failure().message.c_str());
-            return std::nullopt;
-        }
+        if (!outcome)
+            return Failure{"it is compiled, but does not run: " + outcome.failure().message, ""};
         return outcome->status;
     }
 
@@ -320,7 +323,8 @@ int judge_in_parallel(uint64_t first, uint64_t count, uint64_t jobs) {
     return lost || sum.failed || generator_is_bad || sum.agreed == 0 ? 1 : 0;
 }
 
-// Scripts for a guest: NAME.stp, NAME.options, NAME.output.
+// Scripts for a guest: NAME.stp, NAME.options, and what they must print and end with: NAME.output,
+// NAME.messages (as messages_of() returns them, in lines), NAME.status.
 int write_programs(const std::string& folder, uint64_t first, uint64_t count, bool portable) {
     std::filesystem::create_directories(folder);
     for (uint64_t seed = first, written = 0; written < count; seed++) {
@@ -336,6 +340,8 @@ int write_programs(const std::string& folder, uint64_t first, uint64_t count, bo
         std::ofstream(name + ".stp") << random.script();
         std::ofstream(name + ".options") << options_of(random.rules);
         std::ofstream(name + ".output", std::ios::binary) << outcome.output;
+        std::ofstream(name + ".messages", std::ios::binary) << lines_of(outcome.messages);
+        std::ofstream(name + ".status") << outcome.status;
         written++;
     }
     return 0;
