@@ -37,6 +37,8 @@ probe timer.ms(100) { n++ }
 probe timer.s(1) { if (table_due(interval)) table() }
 probe end { table() println("end") }
 """
+# It ends when it has asked several times, however late, whether a table is due.
+ENDING = TABLE + "global seconds probe timer.s(1) { if (++seconds == 3) exit() }"
 
 
 def columns_of(script):
@@ -114,18 +116,19 @@ def on_terminal(command, until):
 def check_tables(djstap):
     """Yields how a table that a person watches, and one in a pipe, are not as they should be."""
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "table.stp")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(TABLE)
-        command = [djstap, "--runtime=user", "--example", path]
-        output, status = on_terminal(command, CLEAR)
+        commands = []
+        for name, script in ("table.stp", TABLE), ("ending.stp", ENDING):
+            path = os.path.join(folder, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(script)
+            commands.append([djstap, "--runtime=user", "--example", path])
+        output, status = on_terminal(commands[0], CLEAR)
         if status or not re.fullmatch(rb"N\n\d+\n(\033\[1;1H\033\[JN\n\d+\n){3,}end\n", output):
             yield f"a terminal: status {status}, {output!r}"
-        done = subprocess.run(command + ["-T", "1.5"], capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(commands[1], capture_output=True, timeout=PATIENCE, check=False)
         if done.returncode or not re.fullmatch(rb"N\n\d+\nend\n", done.stdout):
             yield f"a pipe: status {done.returncode}, {done.stdout!r}"
-        done = subprocess.run(command + ["-T", "1.5", "--", "--interval", "1000ms"], capture_output=True,
-                              timeout=PATIENCE, check=False)
+        done = subprocess.run(commands[1] + ["--", "--interval", "1000ms"], capture_output=True, timeout=PATIENCE, check=False)
         if done.returncode or not re.fullmatch(rb"(N\n\d+\n\n)+N\n\d+\nend\n", done.stdout):
             yield f"a pipe with an interval: status {done.returncode}, {done.stdout!r}"
 
