@@ -72,7 +72,8 @@ def main():
         status, output = analyze("security", "--offline=true", "--no-pager", f"--threshold={MOST_EXPOSED}", path)
         if status:
             failures.append(f"the service of scripts for a group is exposed more than before: {output}")
-        for line in ("SocketUser=root", "SocketGroup=djstap", "SocketMode=0660", "Accept=yes"):
+        for line in ("SocketUser=root", "SocketGroup=djstap", "SocketMode=0660", "Accept=yes",
+                     "MaxConnections=16", "MaxConnectionsPerSource=4"):  # as the documentation says
             if f"\n{line}\n" not in socket:
                 failures.append(f"djstap-run.socket has no {line}")
         if "\nStandardInput=socket\n" not in served or "[Install]" in served:
