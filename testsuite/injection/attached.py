@@ -368,19 +368,16 @@ def check_orphans(programs):
 
 
 def check_held_children(programs):
-    """Of children that other processes trace, it is said that the probes stay in them; all of them are waited for as long as one."""
+    """Of children that other processes trace, it is said that the probes stay in them."""
     process, tracer, children = begotten(programs)
     holders = [hold(child, 300) for child in children]
-    began = time.monotonic()
     tracer.send_signal(signal.SIGINT)
     out, errors = tracer.communicate(timeout=600)
-    took = time.monotonic() - began
     for holder in holders:
         os.kill(holder, signal.SIGKILL)
         os.waitpid(holder, 0)
     told = "which the program has created, cannot be stopped: the probes stay in its code"
     check(out == "end\n" and errors.count(told) == len(children), f"it printed {out!r} {errors!r}")
-    check(took < 17, f"the session has ended after {took:.1f} s")  # 5 s are the keeper's, 5 s djstap's
     for child in reversed(children):
         os.kill(child, signal.SIGTERM)
     check_end(process)

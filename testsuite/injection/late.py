@@ -197,7 +197,8 @@ def check_ends_unloaded(programs):
     go_on(process)
     check(process.stdout.readline() == "forgotten\n", "the library is not unloaded")
     tracer.send_signal(signal.SIGINT)
-    tracer.communicate(timeout=600)
+    _, errors = tracer.communicate(timeout=600)
+    check(tracer.returncode == 0 and not errors, f"messages: {errors!r}")
     check(is_free(process.pid), "something is left in the program")
     check_end(process)
 
