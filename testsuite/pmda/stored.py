@@ -75,20 +75,24 @@ class Agent(own_pmcd.Pcp):
         return isinstance(found, int) and found > 0
 
 
-def check(options):
+def check_each(parts, options):
+    """Returns whether they could be checked."""
     if os.getuid() != 0:
         print("stored scripts: skipped, because only root can be several users")
-        return
-    with tempfile.TemporaryDirectory() as where:
-        os.chmod(where, 0o755)
-        check_off(where, options)
-    parts = [check_without_djstap]
-    if not options.sanitized:  # the agent's limit of memory leaves AddressSanitizer no room for its shadow
-        parts += [check_users, check_scripts, check_revoked]
+        return False
     for part in parts:
         with tempfile.TemporaryDirectory() as where:
             os.chmod(where, 0o755)
             part(where, options)
+    return True
+
+
+def check_none_run(options):
+    return check_each([check_off, check_without_djstap], options)
+
+
+def check_runs(options):
+    return check_each([check_users, check_scripts, check_revoked], options)
 
 
 def check_off(where, options):
