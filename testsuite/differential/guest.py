@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs random programs in a guest kernel: all of them in one boot, each compared with the interpreter's prediction and
-with the output in user space.
+"""Runs random programs in a guest kernel: all of them in one boot. Output, messages and exit status of each are compared with the
+interpreter's prediction and with those in user space.
 
     guest.py --djstap build/release/bin/djstap --differential build/release/bin/differential [--kernel 6.1]
              [--programs 25] [--first 1]
@@ -9,6 +9,7 @@ with the output in user space.
 import argparse
 import glob
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -40,15 +41,34 @@ def compile_all(djstap, kernel, names, folder):
             sys.exit(f"FAILED {name}.stp is not compiled:\n{done.stderr.decode(errors='replace')}")
 
 
+def messages_of(text):
+    """Returns each ERROR and WARNING without its place, in lines, as main.cpp does."""
+    messages = [each.rpartition(b" near ")[0] or each.rstrip(b"\n") for each in re.split(rb"^(?=ERROR: |WARNING: )", text, flags=re.M)[1:]]
+    # What helps against the error before it is the reader's advice.
+    return b"".join(each + b"\n" for each in messages if not each.startswith(b"WARNING: that ended the session: "))
+
+
+def prediction(name, folder):
+    """Returns the interpreter's (output, messages, status)."""
+    contents = []
+    for ending in "output", "messages", "status":
+        with open(f"{folder}/{name}.{ending}", "rb") as file:
+            contents.append(file.read())
+    return contents[0], contents[1], int(contents[2])
+
+
 def run_in_guest(djstap, kernel, names, folder):
-    """Returns {name: output}."""
+    """Returns {name: (output, messages, status)}."""
     command = f"cd {shlex.quote(folder)}; " + "".join(
-        f"echo; echo '==== {name}'; djrun {target_of(name, folder)} {name}.ko 2>/dev/null; " for name in names)
+        f"echo; echo '==== {name}'; djrun {target_of(name, folder)} {name}.ko 2>/tmp/messages; status=$?; echo; echo \"==== $status\"; cat /tmp/messages; "
+        for name in names) + "echo; echo '==== end'"
     done = run([djstap, f"--guest={kernel}", "--guest-root", "-c", command, "-e", "probe begin { }"])
     parts = done.stdout.split(b"\n" + MARK)
-    if len(parts) != len(names) + 1:
-        sys.exit(f"FAILED the guest printed {len(parts) - 1} of {len(names)} results:\n{done.stderr.decode(errors='replace')}")
-    return dict((part.partition(b"\n")[0].decode(), part.partition(b"\n")[2]) for part in parts[1:])
+    if len(parts) != 2 * len(names) + 2:
+        sys.exit(f"FAILED the guest printed {len(parts) - 2} of {2 * len(names)} results:\n{done.stderr.decode(errors='replace')}")
+    parts = [part.partition(b"\n")[::2] for part in parts[1:-1]]
+    return {name.decode(): (output, messages_of(errors), int(status))
+            for (name, output), (status, errors) in zip(parts[::2], parts[1::2])}
 
 
 def main():
@@ -66,15 +86,11 @@ def main():
                         "--first", str(options.first)], check=True)
         names = sorted(os.path.basename(path)[:-len(".stp")] for path in glob.glob(f"{folder}/*.stp"))
         compile_all(djstap, options.kernel, names, folder)
-        outputs = run_in_guest(djstap, options.kernel, names, folder)
+        results = run_in_guest(djstap, options.kernel, names, folder)
         for name in names:
-            with open(f"{folder}/{name}.output", "rb") as file:
-                expected = file.read()
-            user = run([djstap, "-w", "--runtime=user", *options_of(name, folder), f"{folder}/{name}.stp"]).stdout
-            # The mark of the next program begins with a newline of its own.
-            kernel = outputs[name]
-            if name == names[-1]:
-                kernel = kernel[:len(expected)] if kernel[len(expected):].strip() == b"" else kernel
+            expected, kernel = prediction(name, folder), results[name]
+            done = run([djstap, "--runtime=user", *options_of(name, folder), f"{folder}/{name}.stp"])
+            user = done.stdout, messages_of(done.stderr), done.returncode
             if kernel == expected == user:
                 continue
             failed += 1
