@@ -4,6 +4,7 @@
 #include "debuginfo/btf.h"
 #include "debuginfo/syscalls.h"
 #include "image/elf_file.h"
+#include "system/temporary.h"
 
 #include <filesystem>
 #include <fstream>
@@ -152,7 +153,7 @@ TEST(Btf, AgreesWithDwarf) {
         // Two functions of one name, and values that were propagated into a function that kept its
         // name.
         EXPECT_LE(different, compared / 500) << differences;
-        EXPECT_GT(compared, 1000u);
+        EXPECT_GT(compared, 1900u); // of 2,001 and 2,048
         for (const char* name : {"struct task_struct", "struct sk_buff", "struct inode",
                                  "struct __kernel_old_timeval", "struct tcp_sock", "struct page"}) {
             auto a = btf.type_by_name(name), b = dwarf.type_by_name(name);
@@ -211,7 +212,9 @@ std::string shown_formats(const SyscallFormats& formats, const char* name) {
 }
 
 TEST(Btf, TracefsTellsArgumentsOfSystemCalls) {
-    const std::string folder = testing::TempDir() + "/syscall_formats", dump = folder + "/dump",
+    const auto made = TemporaryFolder::create(testing::TempDir());
+    ASSERT_TRUE(made);
+    const std::string folder = made->path(), dump = folder + "/dump",
                       event = folder + "/tracefs/sys_enter_openat";
     std::filesystem::create_directories(event);
     std::ofstream(dump) << two_formats;
