@@ -8,6 +8,7 @@
 #include "session/control_file.h"
 #include "session/dump_file.h"
 #include "session/session.h"
+#include "system/temporary.h"
 
 #include <cstring>
 #include <fstream>
@@ -187,6 +188,8 @@ TEST_F(SymbolTexts, AreAskedForOnce) {
 
 // From the module's table to what is printed, as text and as JSON.
 TEST(SymbolsOfAModule, ArePrinted) {
+    const auto folder = TemporaryFolder::create(testing::TempDir());
+    ASSERT_TRUE(folder);
     for (const OutputKind& kind : output_kinds().first(2)) {
         FakeModule module;
         module.files["/proc/djstap-demo"] =
@@ -210,7 +213,7 @@ TEST(SymbolsOfAModule, ArePrinted) {
         options.module = "demo";
         options.attach = true;
         options.outputs.requests = {{&kind, ""}};
-        options.outputs.file = testing::TempDir() + "symbols-" + std::string(kind.name);
+        options.outputs.file = folder->file("symbols-" + std::string(kind.name));
         const auto outcome = run_session(options);
         ASSERT_TRUE(outcome) << outcome.failure().message;
         EXPECT_EQ(outcome->status, 1) << "two records are damaged";
@@ -227,7 +230,6 @@ TEST(SymbolsOfAModule, ArePrinted) {
                   R"({"type":"printf","data":" 0xffffffff81000010 : f+0x0/0x1 [m]\n"})"
                   "\n";
         EXPECT_NE(printed.find(expected), std::string::npos) << printed;
-        unlink(options.outputs.file.c_str());
     }
 }
 
