@@ -115,6 +115,8 @@ constexpr size_t most_names = 100, most_kernels = 100;
 #endif
 
 TEST(FirstInfo, TellsWhatTheIndexTells) {
+    if (kernels().empty())
+        GTEST_SKIP() << "no kernel with DWARF is unpacked here";
     for (const OpenKernel& kernel : std::views::take(kernels(), most_kernels)) {
         SCOPED_TRACE(kernel.release);
         const DebugInfo& all = *kernel.info;
@@ -225,6 +227,10 @@ TEST(FirstInfo, BuildsTheIndexOnlyWhenItIsNeeded) {
 }
 
 TEST(FirstInfo, FindsNamesWhereverTheyStand) {
+    EXPECT_FALSE(NameSearch::open("/no/such/file"));
+    EXPECT_FALSE(NameSearch::open("/proc/self/exe"));
+    if (kernels().empty())
+        GTEST_SKIP() << "no kernel with DWARF is unpacked here";
     for (const OpenKernel& kernel : kernels()) {
         const auto search = NameSearch::open(kernel.info->origin());
         if (!search)
@@ -240,6 +246,4 @@ TEST(FirstInfo, FindsNamesWhereverTheyStand) {
         EXPECT_FALSE(search->units_with("task_struct"));
         EXPECT_FALSE(search->units_with("die"));
     }
-    EXPECT_FALSE(NameSearch::open("/no/such/file"));
-    EXPECT_FALSE(NameSearch::open("/proc/self/exe"));
 }

@@ -279,7 +279,10 @@ TEST(Versions, OnlyPlainExportsAreEnough) {
 
 // Whatever is not as expected, Kbuild builds the kit alone, and the kit is the same.
 TEST(Kit, IsTheSameIfKbuildBuildsItAlone) {
-    for (const KernelFiles& files : buildable_kernels()) {
+    const auto kernels = buildable_kernels();
+    if (kernels.empty())
+        GTEST_SKIP() << "no kernel with headers and vmlinux is installed";
+    for (const KernelFiles& files : kernels) {
         SCOPED_TRACE(files.release);
         auto kernel = opened_kernel(files);
         ASSERT_TRUE(kernel);

@@ -174,8 +174,11 @@ TEST(Kit, IsBuiltForEveryKernelOnce) {
 }
 
 TEST(Kit, TheRuntimeItselfIsBuiltFromFewSources) {
+    const auto kernels = buildable_kernels();
+    if (kernels.empty())
+        GTEST_SKIP() << "no kernel with headers and vmlinux is installed";
     CacheFolder cache;
-    for (const KernelFiles& files : buildable_kernels()) {
+    for (const KernelFiles& files : kernels) {
         auto kernel = open_kernel(files);
         auto kit = open_runtime_kit(*kernel, {std::string(DJSTAP_SOURCE_DIR) + "/runtime"});
         ASSERT_TRUE(kit) << kit.failure().message;
@@ -355,7 +358,10 @@ TEST(Kit, DISABLED_TheSourcesOfTheRuntimeCanBeCompiledOneByOne) {
     }
     const std::string kbuild = runtime.path + "/Kbuild";
     ASSERT_TRUE(write_file(kbuild, text_of(kbuild) + names));
-    for (const KernelFiles& files : buildable_kernels()) {
+    const auto kernels = buildable_kernels();
+    if (kernels.empty())
+        GTEST_SKIP() << "no kernel with headers and vmlinux is installed";
+    for (const KernelFiles& files : kernels) {
         auto kernel = open_kernel(files);
         auto kit = open_runtime_kit(*kernel, {runtime.path});
         ASSERT_TRUE(kit) << kit.failure().message;
