@@ -112,12 +112,13 @@ def run(row, djstap, kernel, user):
     else:
         command += ["-r", kernel, row.fields["passes"] if row.goal == "passes" else "-p3"]
     command += ["-e", row.fields["script"], *arguments]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                          timeout=TIMEOUT)
-    errors = "\n".join(line for line in done.stderr.split("\n") if "(once)" not in line)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
+    # As bytes: text=True would read a carriage return as the end of a line.
+    output, messages = (data.decode("utf-8", "backslashreplace") for data in (done.stdout, done.stderr))
+    errors = "\n".join(line for line in messages.split("\n") if "(once)" not in line)
     if user and needs == "kernel":
         refused = done.returncode == 1 and re.search(r"\[(needs-kernel|no-kernel)\]$", errors, re.MULTILINE)
-        return [] if refused else [f"it needs a kernel, but user space did not refuse it:\n{errors}{done.stdout}"], None
+        return [] if refused else [f"it needs a kernel, but user space did not refuse it:\n{errors}{output}"], None
     if row.goal == "error":
         tags = re.findall(r"^\S.*: error: .*\[([a-z0-9-]+)\]$", errors, re.MULTILINE)
         if done.returncode == 1 and tags == [row.fields["error"]] * int(row.fields.get("times", "1")):
@@ -128,7 +129,7 @@ def run(row, djstap, kernel, user):
     failures = [line for line in errors.split("\n") if line.startswith("ERROR: ")]
     if done.returncode != bool(failures):
         return [f"status {done.returncode}:\n{errors}"], None
-    actual = {"output": done.stdout.removesuffix("\n").split("\n") if done.stdout else [], "errors": failures}
+    actual = {"output": output.removesuffix("\n").split("\n") if output else [], "errors": failures}
     problems = []
     for name, lines in actual.items():
         expected = row.fields[name].split("\n") if row.fields.get(name) else []

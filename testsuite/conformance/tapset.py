@@ -76,6 +76,8 @@ class Checker:
             return "takes too long"
         if done.returncode == 0:
             return None
+        if done.returncode != 1:  # a function may be refused, but djstap neither crashes nor runs out of memory
+            raise RuntimeError(f"djstap ended with status {done.returncode}:\n{script}{done.stderr}")
         errors = [line for line in done.stderr.split("\n") if ": error: " in line and "does not compile:" not in line]
         return errors[0].split(": error: ", 1)[-1] if errors else f"status {done.returncode}"
 
