@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Real guests under QEMU, for every kernel that was unpacked for guests.
 #include "support.h"
+#include "system/descriptor.h"
+#include "system/file.h"
 
 #include <chrono>
 #include <csignal>
@@ -230,18 +232,61 @@ TEST_P(Guest, HasTheHostsTime) {
                 3.0);
 }
 
+// A command that is asked by a line of its input, whenever it has printed "ready".
+class Asked {
+  public:
+    Asked() {
+        auto made = Pipe::open();
+        EXPECT_TRUE(made);
+        input = std::move(made->reader);
+        ours_ = std::move(made->writer);
+    }
+    GuestCallbacks callbacks() {
+        GuestCallbacks made;
+        made.output = [this](GuestStream, std::string_view data) {
+            rest_ += data;
+            for (size_t end; (end = rest_.find('\n')) != std::string::npos;) {
+                take(rest_.substr(0, end));
+                rest_.erase(0, end + 1);
+            }
+            return true;
+        };
+        return made;
+    }
+
+    FileDescriptor input;
+    std::vector<Time::time_point> asked, answered;
+    std::vector<std::string> answers;
+
+  private:
+    void take(const std::string& line) {
+        if (line == "ready") {
+            asked.push_back(Time::now());
+            EXPECT_TRUE(write_all(ours_.get(), "\n"));
+        } else {
+            answered.push_back(Time::now());
+            answers.push_back(line);
+        }
+    }
+
+    FileDescriptor ours_;
+    std::string rest_;
+};
+
+// However late a question or an answer arrives, the guest's time is that of a moment between them.
 TEST_P(Guest, ItsClockRunsAtTheHostsRate) {
-    auto began = Time::now();
-    GuestCallbacks callbacks;
-    std::vector<Time::duration> times;
-    callbacks.output = [&](GuestStream, std::string_view) {
-        times.push_back(Time::now() - began);
-        return true;
-    };
-    ASSERT_TRUE(run_guest(shell("echo 1; sleep 3; echo 2"), callbacks));
-    ASSERT_EQ(times.size(), 2u);
-    EXPECT_GE(times[1] - times[0], 2800ms);
-    EXPECT_LE(times[1] - times[0], 6000ms);
+    Asked asked;
+    const std::string tell = "echo ready; read x; cat /proc/uptime; ";
+    Result<GuestOutcome> outcome = run_guest(
+        shell_with_input(tell + "sleep 3; " + tell, asked.input.get()), asked.callbacks());
+    ASSERT_TRUE(outcome && !outcome->lost());
+    ASSERT_EQ(asked.asked.size(), 2U);
+    ASSERT_EQ(asked.answers.size(), 2U);
+    using Seconds = std::chrono::duration<double>;
+    const double passed = atof(asked.answers[1].c_str()) - atof(asked.answers[0].c_str());
+    EXPECT_GE(passed, Seconds(asked.asked[1] - asked.answered[0]).count() * 0.9 - 0.1);
+    EXPECT_LE(passed, Seconds(asked.answered[1] - asked.asked[0]).count() * 1.1 + 0.1);
+    EXPECT_GE(passed, 2.9);
 }
 
 TEST_P(Guest, DrawsOtherRandomNumbersEachTime) {
@@ -254,16 +299,11 @@ TEST_P(Guest, DrawsOtherRandomNumbersEachTime) {
 }
 
 TEST_P(Guest, StreamsOutputWhileTheCommandRuns) {
-    GuestJob job = shell("echo early; sleep 2; echo late");
-    Time::time_point early, late;
-    GuestCallbacks callbacks;
-    callbacks.output = [&](GuestStream, std::string_view data) {
-        (data.find("early") != std::string_view::npos ? early : late) = Time::now();
-        return true;
-    };
-    Result<GuestOutcome> outcome = run_guest(job, callbacks);
-    ASSERT_TRUE(outcome);
-    EXPECT_GE(late - early, 1500ms);
+    Asked asked; // goes on only when its first line has arrived
+    Result<GuestOutcome> outcome = run_guest(
+        shell_with_input("echo ready; read x; echo late", asked.input.get()), asked.callbacks());
+    ASSERT_TRUE(outcome && !outcome->lost());
+    EXPECT_EQ(asked.answers, std::vector<std::string>{"late"});
 }
 
 TEST_P(Guest, DeliversFilesIntact) {
@@ -370,18 +410,21 @@ TEST_P(Guest, IsLostWhenTheCommandHangs) {
 
 TEST_P(Guest, IsLostWhenNothingInItAnswers) {
     // Stops the guest's virtual CPUs for good, like a kernel that spins with interrupts disabled.
-    GuestJob job = shell("sync; sleep 100");
-    job.silence_timeout = 3s;
-    Collected collected;
-    std::thread stopper([] {
-        std::this_thread::sleep_for(2s);
-        std::string find = "for p in $(ps -o pid= --ppid " + std::to_string(getpid()) +
-                           "); do grep -q qemu /proc/$p/comm && kill -STOP $p; done";
-        [[maybe_unused]] int status = system(find.c_str());
-    });
-    Result<GuestOutcome> outcome = run_guest(job, collected.callbacks());
-    stopper.join();
+    ASSERT_TRUE(prepare_guest(shell("true"))); // what is booted to be saved has other limits
+    GuestJob job = shell("echo ready; sleep 100");
+    job.silence_timeout = 10s;
+    GuestCallbacks callbacks = seen.callbacks();
+    callbacks.output = [this, take = callbacks.output](GuestStream stream, std::string_view data) {
+        if (seen.output.empty()) {
+            const std::string stop = "for p in $(ps -o pid= --ppid " + std::to_string(getpid()) +
+                                     "); do grep -q qemu /proc/$p/comm && kill -STOP $p; done";
+            [[maybe_unused]] int status = system(stop.c_str());
+        }
+        return take(stream, data);
+    };
+    Result<GuestOutcome> outcome = run_guest(job, callbacks);
     ASSERT_TRUE(outcome) << outcome.failure().message;
+    EXPECT_EQ(seen.output, "ready\n");
     EXPECT_TRUE(outcome->lost());
     EXPECT_NE(outcome->reason.find("not answered"), std::string::npos) << outcome->reason;
 }
