@@ -351,7 +351,10 @@ TEST(Kernel, ThatRunsHasItsOwnSymbols) {
 }
 
 TEST(Kernel, IsAnImageOfOneSegment) {
-    for (const KernelFiles& files : real_kernels()) {
+    const auto kernels = real_kernels();
+    if (kernels.empty())
+        GTEST_SKIP() << "no kernel with a vmlinux is unpacked here";
+    for (const KernelFiles& files : kernels) {
         auto kernel = Kernel::open(files);
         ASSERT_TRUE(kernel);
         const Image& image = **kernel;
