@@ -301,6 +301,9 @@ class Run:
                 with turn:
                     if result is None or (result["verdict"] != KILLED and mutant.place() not in known and not argument):
                         alone.append((mutant, result))
+                        # Else what is killed would be all that one hears of an interrupted run.
+                        say(f"not killed so far, to be built alone: {mutant.path}:{mutant.line}: {mutant.kind} "
+                            f"({result['why'] if result else 'not in the build'})")
                     else:
                         take(mutant, result)
 
