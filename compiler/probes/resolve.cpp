@@ -52,8 +52,13 @@ class ProbeResolver {
         if (resolver_.options.notes_unreached)
             resolver_.unreached = &unreached_;
         resolver_.counters = perf_counters(program_, diagnostics_);
-        for (program::Probe* probe : in_order_of_points())
-            resolve_probe(*probe);
+        for (const Turn& turn : in_order_of_points()) {
+            Outcome& outcome = outcomes_[turn.probe];
+            if (turn.point < turn.probe->points.size())
+                resolve_point(*turn.probe, turn.point, outcome);
+            else if (!outcome.stopped && !outcome.any && !outcome.failed && !outcome.optional)
+                diagnostics_.report(DiagnosticKind::ProbeWithoutSite, turn.probe->range);
+        }
         resolve_functions();
         for (Pattern& each : patterns_)
             each.meanings.check(diagnostics_);
@@ -64,23 +69,33 @@ class ProbeResolver {
     }
 
   private:
-    // Returns the parts of one `probe` of the text in the order of their first points, so that a
-    // sufficient point is known before those that it makes superfluous.
-    std::vector<program::Probe*> in_order_of_points() const {
-        std::vector<program::Probe*> order;
-        for (const auto& probe : program_.probes)
-            order.push_back(probe.get());
-        auto first = [](const program::Probe* probe) {
-            return probe->point_numbers.empty() ? 0 : probe->point_numbers.front();
-        };
-        for (auto begin = order.begin(); begin != order.end();) {
-            auto end = std::find_if(begin, order.end(), [&](const program::Probe* probe) {
+    // A point of a part of a `probe`; behind the part's points, what follows them.
+    struct Turn {
+        program::Probe* probe;
+        size_t point;
+
+        uint32_t number() const {
+            return point < probe->point_numbers.size() ? probe->point_numbers[point] : 0;
+        }
+    };
+
+    // The parts of one `probe` of the text have points in turns. A sufficient one is known before
+    // those that it makes superfluous, which may be another part's.
+    std::vector<Turn> in_order_of_points() const {
+        std::vector<Turn> order;
+        const auto& probes = program_.probes;
+        for (auto begin = probes.begin(); begin != probes.end();) {
+            auto end = std::find_if(begin, probes.end(), [&](const auto& probe) {
                 return probe->declaration != (*begin)->declaration;
             });
-            std::stable_sort(begin, end, [&](const program::Probe* a, const program::Probe* b) {
-                return first(a) < first(b);
-            });
-            begin = end;
+            const auto first = static_cast<std::ptrdiff_t>(order.size());
+            for (auto probe = begin; probe != end; ++probe)
+                for (size_t i = 0; i < (*probe)->points.size(); i++)
+                    order.push_back({probe->get(), i});
+            std::stable_sort(order.begin() + first, order.end(),
+                             [](const Turn& a, const Turn& b) { return a.number() < b.number(); });
+            for (; begin != end; ++begin)
+                order.push_back({begin->get(), (*begin)->points.size()});
         }
         return order;
     }
@@ -127,68 +142,74 @@ class ProbeResolver {
         return known->meanings;
     }
 
-    void resolve_probe(program::Probe& probe) {
+    // Of the points of a part of a probe.
+    struct Outcome {
+        bool any = false, failed = false, optional = false;
+        bool stopped = false; // by an error that further points would have, too
+    };
+
+    void resolve_point(program::Probe& probe, size_t i, Outcome& outcome) {
+        if (outcome.stopped)
+            return;
         resolver_.details = has_target_values(probe);
         resolver_.probe = &probe;
-        bool any = false, failed = false, optional = false;
-        for (size_t i = 0; i < probe.points.size(); i++) {
-            const ast::ProbePoint& point = *probe.points[i];
-            if (is_superfluous(probe, i)) {
-                any = true;
-                continue;
-            }
-            const size_t messages = diagnostics_.all().size();
-            const ProbeForms* forms = find_forms(point, resolver_);
-            if (!forms && is_passed_over(probe, i)) {
-                diagnostics_.take_back(messages);
-                optional = true;
-                continue;
-            }
-            std::vector<Candidate> candidates;
-            if (!forms || !check_kernel(point, forms->traits) || !check_maxactive(point) ||
-                !resolve_by_any_name(point, *forms, resolver_, candidates) ||
-                !settle_in_process(point, resolver_, candidates)) {
-                if (point.one_of)
-                    meanings_with(point).leave_out(diagnostics_, messages);
-                failed = true;
-                continue;
-            }
-            if (point.one_of && !candidates.empty())
-                meanings_with(point).note_existing();
-            optional |= point.optional || (forms->traits & PointIsNeverHit);
-            const bool aliased = i < probe.alias_names.size() && !probe.alias_names[i].empty();
-            const std::string written =
-                aliased ? probe.alias_names[i].front() : ast::to_string(point);
-            bool placed = false;
-            std::vector<AccessError> missing;
-            size_t left_out = 0;
-            for (Candidate& candidate : candidates) {
-                note_process(point, resolver_, candidate);
-                note_code(candidate);
-                candidate.site.name = aliased ? written : candidate.site.point;
-                candidate.site.written = written;
-                const bool is_inlined = candidate.scope != 0;
-                if (resolver_.unreached)
-                    unreached_.check(point, candidate, !probe.entry_values.empty());
-                const bool here = place(probe, candidate, i, is_inlined ? &missing : nullptr);
-                placed |= here;
-                left_out += is_inlined && !here;
-                if (here || is_inlined)
-                    continue;
-                // the same error would be found at every site
-                if (!point.optional)
-                    return;
-                placed = false;
-                break; // something in the body is unavailable: the optional point is skipped
-            }
-            if (left_out > 0 && !tell_of_inlined(point, missing, left_out, placed))
-                return;
-            any |= placed;
-            if (placed)
-                note_found(probe, i);
+        const ast::ProbePoint& point = *probe.points[i];
+        if (is_superfluous(probe, i)) {
+            outcome.any = true;
+            return;
         }
-        if (!any && !failed && !optional)
-            diagnostics_.report(DiagnosticKind::ProbeWithoutSite, probe.range);
+        const size_t messages = diagnostics_.all().size();
+        const ProbeForms* forms = find_forms(point, resolver_);
+        if (!forms && is_passed_over(probe, i)) {
+            diagnostics_.take_back(messages);
+            outcome.optional = true;
+            return;
+        }
+        std::vector<Candidate> candidates;
+        if (!forms || !check_kernel(point, forms->traits) || !check_maxactive(point) ||
+            !resolve_by_any_name(point, *forms, resolver_, candidates) ||
+            !settle_in_process(point, resolver_, candidates)) {
+            if (point.one_of)
+                meanings_with(point).leave_out(diagnostics_, messages);
+            outcome.failed = true;
+            return;
+        }
+        if (point.one_of && !candidates.empty())
+            meanings_with(point).note_existing();
+        outcome.optional |= point.optional || (forms->traits & PointIsNeverHit);
+        const bool aliased = i < probe.alias_names.size() && !probe.alias_names[i].empty();
+        const std::string written = aliased ? probe.alias_names[i].front() : ast::to_string(point);
+        bool placed = false;
+        std::vector<AccessError> missing;
+        size_t left_out = 0;
+        for (Candidate& candidate : candidates) {
+            note_process(point, resolver_, candidate);
+            note_code(candidate);
+            candidate.site.name = aliased ? written : candidate.site.point;
+            candidate.site.written = written;
+            const bool is_inlined = candidate.scope != 0;
+            if (resolver_.unreached)
+                unreached_.check(point, candidate, !probe.entry_values.empty());
+            const bool here = place(probe, candidate, i, is_inlined ? &missing : nullptr);
+            placed |= here;
+            left_out += is_inlined && !here;
+            if (here || is_inlined)
+                continue;
+            // the same error would be found at every site
+            if (!point.optional) {
+                outcome.stopped = true;
+                return;
+            }
+            placed = false;
+            break; // something in the body is unavailable: the optional point is skipped
+        }
+        if (left_out > 0 && !tell_of_inlined(point, missing, left_out, placed)) {
+            outcome.stopped = true;
+            return;
+        }
+        outcome.any |= placed;
+        if (placed)
+            note_found(probe, i);
     }
 
     // A family whose resolution opens nothing of a kernel would not notice that there is none.
@@ -473,6 +494,7 @@ class ProbeResolver {
     std::map<std::string, uint32_t> variant_numbers_;
     bool reads_arguments_; // a function reads arguments by their numbers
     std::vector<Pattern> patterns_;
+    std::map<const program::Probe*, Outcome> outcomes_;
     std::map<uint32_t, std::vector<program::Sufficient>> found_; // by declaration
     std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen_;    // variant, image, address
     // The numbers of the points with which a probe's place was found, by the probe's index, image

@@ -169,6 +169,10 @@ TEST(PointsOfAProbe, ASufficientOneMakesOthersSuperfluous) {
     EXPECT_EQ(
         names_of("kernel.trace(\"none\")!, kernel.trace(\"first\"), kernel.trace(\"second\")"),
         (Names{"kernel.trace(\"made:first\")", "kernel.trace(\"other:second\")"}));
+    // Returns and tracepoints are parts of a probe that are resolved on their own.
+    EXPECT_EQ(names_of("kernel.function(\"none\").return!, kernel.trace(\"first\")!, "
+                       "kernel.function(\"six\").return"),
+              Names{"kernel.trace(\"made:first\")"});
     const std::string library = "probe lib.old = kernel.trace(\"none\")!, kernel.trace(\"first\")! "
                                 "{} probe lib.new = lib.old!, kernel.trace(\"second\") {}";
     EXPECT_EQ(names_of("lib.new", library), Names{"lib.new"});
