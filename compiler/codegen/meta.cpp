@@ -4,9 +4,12 @@
 #include "include/control.h"
 #include "include/record.h"
 
+#include <llvm/Support/ConvertUTF.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 namespace djstap::codegen {
 
@@ -21,6 +24,12 @@ constexpr std::pair<const char*, uint32_t> field_names[] = {
 // input.char and input.line are probes of this file: the session writes its standard input to it.
 bool takes_input(const Site& site) {
     return site.point.starts_with("procfs(\"__stdin\").write");
+}
+
+// A string of a script may contain any bytes, one of JSON only UTF-8.
+bool is_utf8(const std::string& text) {
+    const auto* begin = reinterpret_cast<const llvm::UTF8*>(text.data());
+    return llvm::isLegalUTF8String(&begin, begin + text.size());
 }
 
 // ModuleMeta::Global
@@ -53,6 +62,8 @@ std::string describe(const ScriptModule& script) {
     formats.get_ref<json::array_t&>().resize(script.formats().size());
     for (const auto& [format, index] : script.formats()) {
         formats[index] = {{"text", format.text}, {"types", format.types}};
+        if (!is_utf8(format.text))
+            formats[index]["bytes"] = std::vector<uint8_t>(format.text.begin(), format.text.end());
         if (!format.shows.empty())
             formats[index].update({{"shows", format.shows}, {"keys", format.keys}});
         if (format.in_snapshot)

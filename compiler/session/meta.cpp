@@ -38,6 +38,21 @@ class Reader {
         return member->get<std::string>();
     }
 
+    // Of a format: its text byte by byte, if it is not UTF-8.
+    std::string format_text(const json& format) {
+        if (format.find("bytes") == format.end())
+            return text(format, "text", true);
+        std::string out;
+        for (const json& byte : list(format, "bytes")) {
+            if (!byte.is_number_unsigned() || byte.get<uint64_t>() > UINT8_MAX) {
+                blame("bytes", "is not a list of bytes");
+                return {};
+            }
+            out.push_back(static_cast<char>(byte.get<uint8_t>()));
+        }
+        return out;
+    }
+
     uint64_t number(const json& object, const char* name, uint64_t instead) {
         const auto member = object.find(name);
         if (member == object.end())
@@ -108,7 +123,7 @@ ModuleMeta read_meta(const json& root, Reader& reader) {
     meta.max_speculations = reader.number(root, "max_speculations", meta.max_speculations);
     for (const json& format : reader.list(root, "formats"))
         if (reader.is_object(format, "formats"))
-            meta.formats.push_back({reader.text(format, "text", true), reader.text(format, "types"),
+            meta.formats.push_back({reader.format_text(format), reader.text(format, "types"),
                                     reader.text(format, "shows"), reader.number(format, "keys", 0),
                                     reader.number(format, "in_snapshot", 0) != 0});
     for (const json& probe : reader.list(root, "probes"))

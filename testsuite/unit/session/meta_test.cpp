@@ -53,6 +53,20 @@ TEST(Meta, ReadsEveryMember) {
     EXPECT_EQ(meta->probes[0].mechanism, "djprobe");
 }
 
+TEST(Meta, ReadsTextThatIsNotUtf8ByteByByte) {
+    const auto with = [](const char* bytes) {
+        return parse_meta(R"({"version":1,"name":"demo","formats":[{"text":"?","bytes":)" +
+                          std::string(bytes) + "}]}");
+    };
+    const auto meta = with("[255,37,115]");
+    ASSERT_TRUE(meta) << meta.failure().message;
+    EXPECT_EQ(meta->formats[0].text, "\xff%s");
+    EXPECT_FALSE(with("[256]"));
+    EXPECT_FALSE(with("[-1]"));
+    EXPECT_FALSE(with("[\"x\"]"));
+    EXPECT_FALSE(with("7"));
+}
+
 // What older modules do not say is so.
 TEST(Meta, WhatIsNotSaidIsNotSo) {
     const auto meta = parse_meta(R"({"version":1,"name":"demo","formats":[{"text":"x"}],
