@@ -12,6 +12,7 @@
 #include <cstring>
 #include <random>
 #include <unordered_map>
+#include <vector>
 
 namespace djstap {
 
@@ -35,6 +36,8 @@ class CtfOutput : public MessageOutput {
     }
 
     void print(const Event& event) override {
+        if (!described_)
+            last_ns_ = event.monotonic_ns();
         put_metadata(event.realtime_ns() - event.monotonic_ns());
         begin_event(id_of(event.format), event.monotonic_ns(), event.cpu, event.fields);
         if (event.is_text())
@@ -59,12 +62,12 @@ class CtfOutput : public MessageOutput {
 
     void error(std::string_view message, std::string_view place) override {
         MessageOutput::error(message, place);
-        put_message(error_id_, "error", {"message", "place"}, {message, place});
+        put_message({message, place});
     }
 
     void warning(std::string_view message) override {
         MessageOutput::warning(message);
-        put_message(warning_id_, "warning", {"message"}, {message});
+        put_message({message});
     }
 
     void counts(const djs_counts& counts) override {
@@ -114,6 +117,9 @@ class CtfOutput : public MessageOutput {
             return;
         described_ = true;
         metadata_.append(ctf::metadata_head(*meta_, uuid_, offset_ns));
+        for (const std::vector<std::string>& texts : early_)
+            put_texts(texts);
+        early_.clear();
     }
 
     uint32_t id_of(const ModuleMeta::Format& format) {
@@ -147,18 +153,26 @@ class CtfOutput : public MessageOutput {
             put_text(fields.probe.value_or(""));
     }
 
-    // An error or a warning is placed behind the last event.
-    void put_message(std::optional<uint32_t>& id, const char* name,
-                     std::initializer_list<const char*> names,
-                     std::initializer_list<std::string_view> texts) {
-        if (!described_)
-            return; // nothing has begun: it is only told
+    // An error, with its place, or a warning is placed behind the last event. Of one before the
+    // first event, which tells what the clock says, that event's time is taken.
+    void put_message(std::initializer_list<std::string_view> texts) {
+        if (!described_) {
+            early_.emplace_back(texts.begin(), texts.end());
+            return;
+        }
+        put_texts({texts.begin(), texts.end()});
+    }
+
+    void put_texts(const std::vector<std::string>& texts) {
+        const bool is_error = texts.size() > 1;
+        std::optional<uint32_t>& id = is_error ? error_id_ : warning_id_;
         if (!id) {
             id = next_id_++;
-            metadata_.append(ctf::metadata_of_texts(*id, name, names));
+            metadata_.append(is_error ? ctf::metadata_of_texts(*id, "error", {"message", "place"})
+                                      : ctf::metadata_of_texts(*id, "warning", {"message"}));
         }
         begin_event(*id, last_ns_, 0, {});
-        for (const std::string_view text : texts)
+        for (const std::string& text : texts)
             put_text(text);
     }
 
@@ -185,6 +199,7 @@ class CtfOutput : public MessageOutput {
     std::unordered_map<const ModuleMeta::Format*, uint32_t> ids_;
     uint32_t next_id_ = 0;
     std::optional<uint32_t> error_id_, warning_id_;
+    std::vector<std::vector<std::string>> early_; // messages before the first event
     uint64_t first_ns_ = 0, last_ns_ = 0, lost_ = 0;
     bool described_ = false;
 };
