@@ -6,7 +6,8 @@
     // shell: djstap -p1 - < %s
     probe begin { }
     // status: 1              absent: 0
-    // needs: root            else it is skipped: a case alone ends with status 77 then
+    // needs: root            else it is skipped: a case alone ends with status 77 then. Or fsgsbase: a processor and a
+                              kernel that let programs read the base of their threads' memory, for --runtime=process
     //| a line of standard output
     //! a line of standard error
 
@@ -17,6 +18,7 @@ reports of its preparations is expected only where a case names it, so that a ca
     run.py --djstap build/release/bin/djstap [--update] [CASE…]
 """
 import argparse
+import ctypes
 import os
 import re
 import shlex
@@ -41,7 +43,7 @@ class Case:
         with open(path, encoding="utf-8", newline="") as file:
             self.lines = file.read().split("\n")
         self.run = self.shell = None
-        self.status, self.needs_root = 0, False
+        self.status, self.needs = 0, None
         self.output, self.errors = [], []
         for line in self.lines:
             if match := re.match(r"// run: (.*)", line):
@@ -50,8 +52,8 @@ class Case:
                 self.shell = match[1]
             elif match := re.match(r"// status: (\d+)$", line):
                 self.status = int(match[1])
-            elif line == "// needs: root":
-                self.needs_root = True
+            elif match := re.match(r"// needs: (.*)", line):
+                self.needs = match[1]
             elif match := re.match(r"//\|(?: (.*))?$", line):
                 self.output.append(match[1] or "")
             elif match := re.match(r"//!(?: (.*))?$", line):
@@ -90,6 +92,14 @@ class Case:
             file.write("\n".join(body) + "\n")
 
 
+def has_fsgsbase():
+    """Returns whether the kernel says so in the auxiliary vector (AT_HWCAP2, HWCAP2_FSGSBASE)."""
+    return bool(ctypes.CDLL(None).getauxval(ctypes.c_ulong(26)) & 2)
+
+
+THERE = {"root": lambda: os.geteuid() == 0, "fsgsbase": has_fsgsbase}
+
+
 def check(case, djstap, update):
     status, output, errors = case.execute(djstap)
     output, errors = ([line.rstrip() for line in lines] for lines in (output, errors))
@@ -125,8 +135,8 @@ def main():
     for path in paths:
         try:
             case = Case(path)
-            if case.needs_root and os.geteuid() != 0:
-                print(f"skipped {case.name}: it needs root")
+            if case.needs and not THERE[case.needs]():
+                print(f"skipped {case.name}: it needs {case.needs}")
                 skipped += 1
                 continue
             failed += not check(case, djstap, options.update)
