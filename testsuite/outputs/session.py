@@ -53,7 +53,8 @@ def all_at_once(djstap):
     kinds = {each["type"]: each["data"] for each in objects}
     assert kinds["map"] and kinds["runtime_error"]["line"] == 11 and kinds["lost_events"]["events"] == 0
     assert {"n": 7} in [each["data"] for each in objects if each["type"] == "map"]
-    assert [each["data"] for each in objects if each["type"] == "warning"] == [{"message": "careful"}]
+    warnings = [each["data"] for each in objects if each["type"] == "warning"]
+    assert warnings[0] == {"message": "careful"}, warnings
     assert kinds["stats"] == {"s": {"count": 2, "min": 4, "max": 6, "total": 10, "average": 5}}
     rows = readers.table("v")
     assert [row["value"] for row in rows if row["name"] == "n"] == ["7"]
