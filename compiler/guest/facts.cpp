@@ -102,6 +102,8 @@ Status receive_facts(Machine& machine, const std::string& folder, Clock::time_po
 } // namespace
 
 Status dump_facts(Machine& machine, const GuestJob& job) {
+    if (at_random_address(job))
+        return Done{}; // its symbols have other addresses at each boot
     Result<std::string> folder = facts_folder(job.kernel);
     if (!folder)
         return folder.failure();

@@ -85,9 +85,6 @@ std::string boot_arguments(const GuestJob& job) {
     return "tsc_early_khz=" + std::to_string(host_clock_khz());
 }
 
-// Whether the word `kaslr` is among the job's arguments: its kernel runs at a random address, like
-// those of most machines. All others run where they were linked, so that the addresses in messages
-// and logs are those of the kernel's symbols.
 bool at_random_address(const GuestJob& job) {
     return (" " + job.kernel_arguments + " ").find(" kaslr ") != std::string::npos;
 }

@@ -28,6 +28,11 @@ Result<std::string> find_qemu();
 // saved state depends on them.
 std::vector<std::string> machine_arguments(const GuestJob& job, const std::string& measured = "");
 
+// Returns whether the word `kaslr` is among the job's arguments: its kernel runs at a random
+// address, like those of most machines. All others run where they were linked, so that the
+// addresses in messages and logs are those of the kernel's symbols.
+bool at_random_address(const GuestJob& job);
+
 // Returns kernel arguments for what the kernel would measure wrongly: the rate of its clock. On a
 // busy machine its own measurement can be wrong by a factor. For `measured` above, at boot only.
 std::string boot_arguments(const GuestJob& job);

@@ -145,6 +145,17 @@ TEST_F(GuestState, IsMadeByOneOfTwoThatNeedIt) {
     EXPECT_FALSE(booted());
 }
 
+// The first guest of a kernel tells its symbols.
+TEST_F(GuestState, SymbolsAreNotThoseOfARandomAddress) {
+    job.kernel_arguments = "kaslr";
+    EXPECT_EQ(run(), "works\n");
+    const Result<GuestKernelFacts> facts = guest_kernel_facts(job.kernel);
+    ASSERT_TRUE(facts) << facts.failure().message;
+    std::stringstream symbols;
+    symbols << std::ifstream(facts->kallsyms).rdbuf();
+    EXPECT_NE(symbols.str().find("ffffffff81000000 T _text"), std::string::npos);
+}
+
 TEST_F(GuestState, FailsClearlyWithoutAPlaceToKeepIt) {
     Environment nowhere("DJSTAP_CACHE", "/proc/nowhere");
     Result<GuestOutcome> outcome = run_guest(job);
