@@ -450,6 +450,19 @@ TEST(Mistakes, WhatIsLongIsNotDeep) {
     EXPECT_TRUE(Parsing().parse(chain + "}").file);
 }
 
+TEST(Mistakes, OperatorsInARowAreLimited) {
+    const auto sum = [](int operators) {
+        std::string script = "probe x { y = 1";
+        for (int i = 0; i < operators; i++)
+            script += " + 1";
+        return Parsing().parse(script + " }");
+    };
+    EXPECT_TRUE(sum(1000).file);
+    const Parsed refused = sum(1001);
+    EXPECT_FALSE(refused.file);
+    EXPECT_NE(refused.diagnostics.find("1000 levels"), std::string::npos) << refused.diagnostics;
+}
+
 TEST(Mistakes, NoGarbageDoesHarm) {
     uint32_t state = 12345;
     auto random = [&] { return (state = state * 1664525 + 1013904223) >> 16; };
