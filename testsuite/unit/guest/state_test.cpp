@@ -246,6 +246,22 @@ TEST_F(GuestState, AUsersFilesAreSharedWithoutRoot) {
     EXPECT_EQ(status, 0);
 }
 
+// The kernel is none, so that no guest is made: the folder that it would be in remains.
+TEST(GuestStateFolders, EachSizeOfADiskHasOne) {
+    const TestFolder folder;
+    const Environment environment("DJSTAP_CACHE", folder.path());
+    GuestJob job = shell_job(
+        {"6.1.0-none", make_file(folder.path() + "/vmlinuz", "no kernel"), folder.path()}, "true");
+    for (const unsigned megabytes : {0, 48, 64, 48}) {
+        job.disk_mb = megabytes;
+        EXPECT_FALSE(run_guest(job));
+    }
+    size_t folders = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path() + "/guest"))
+        folders += entry.path().filename().string().starts_with("6.1.0-none-");
+    EXPECT_EQ(folders, 3U);
+}
+
 TEST_F(GuestState, EachShapeHasAStateOfItsOwn) {
     job.command = {
         "/bin/sh", "-c",
