@@ -187,6 +187,18 @@ TEST(Tracepoints, AreReachedByNothingElse) {
               "to let djstap choose");
 }
 
+// A kernel's debug symbols are large: they are not opened for points that are not in it.
+TEST(Variables, OfPointsOutsideTheKernelDoNotOpenIt) {
+    Images images(files().path());
+    const test::Analysis analysis("probe timer.s(1) { println(1) }");
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    Diagnostics diagnostics(analysis.sources);
+    const auto listed =
+        list_probes(*analysis.program->probes.at(0)->points.at(0), {true}, images, diagnostics);
+    ASSERT_TRUE(listed && listed->size() == 1) << render_all(diagnostics);
+    EXPECT_FALSE(images.opened_kernel());
+}
+
 // ---- markers ------------------------------------------------------------------------------------
 
 std::string mark(const std::string& name, const std::string& format = "") {
