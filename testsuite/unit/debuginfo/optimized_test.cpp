@@ -43,6 +43,35 @@ TEST(MadeInlined, InstancesHaveTheirPlaceAndVariables) {
     EXPECT_TRUE(find_functions(info, "twice").empty());
 }
 
+// The linker dropped the code of one of them, between the others in the debug symbols: it has no
+// place.
+TEST(MadeInlined, InstancesWithoutCodeAreNoPlaces) {
+    const MadeKernel made({{"a.c", "volatile int sink;\n"
+                                   "static inline __attribute__((always_inline)) int twice(int n)\n"
+                                   "{\n"
+                                   "    sink = n;\n"
+                                   "    return sink;\n"
+                                   "}\n"
+                                   "int first(int x) { return twice(x); }\n"
+                                   "int without(int x)\n"
+                                   "{\n"
+                                   "    sink = x;\n"
+                                   "    asm volatile(\".pushsection .gnu.lto_dropped\");\n"
+                                   "    twice(x);\n"
+                                   "    asm volatile(\".popsection\");\n"
+                                   "    return sink;\n"
+                                   "}\n"
+                                   "int second(void) { return twice(21); }\n"}},
+                          {"-O2", "-fno-var-tracking"});
+    const DebugInfo& info = *made.info;
+    auto pattern = parse_function_pattern("twice");
+    EXPECT_EQ(info.inlined_count(*pattern), 2u);
+    const auto instances = info.inlined(*pattern, nullptr);
+    ASSERT_EQ(instances.size(), 2u);
+    EXPECT_EQ(instances[0].symbol, "first");
+    EXPECT_EQ(instances[1].symbol, "second");
+}
+
 TEST(MadeParameters, AreTheArgumentsThoughTheFirstStatementAssignsToThem) {
     const std::string source = "void use(long n) { __asm__ volatile(\"\" : : \"r\"(n)); }\n"
                                "int counts(int n, long other)\n"
