@@ -148,21 +148,22 @@ bool TracedProgram::executes_same(pid_t process) const {
            program.st_dev == device_ && program.st_ino == inode_;
 }
 
+std::string why_not_stopped(std::string_view tracer, std::string_view scope) {
+    if (!tracer.empty() && tracer != "0")
+        return "another process traces it";
+    if (!scope.empty() && !scope.starts_with('0'))
+        return "kernel.yama.ptrace_scope is " + std::string(scope.substr(0, 1)) +
+               ": start the program with -c, or as root, without --runtime=process, use uprobes";
+    return "only its user can do that, with all of its rights";
+}
+
 Failure TracedProgram::cannot_stop(pid_t thread) const {
-    Failure failure = failed("process " + std::to_string(pid_) + " cannot be stopped");
+    const Failure failure = failed("process " + std::to_string(pid_) + " cannot be stopped");
     if (errno != EPERM && errno != EACCES)
         return failure;
     const auto tracer = field_of_status(thread, "TracerPid");
     const auto scope = read_file("/proc/sys/kernel/yama/ptrace_scope");
-    if (tracer && *tracer != "0")
-        failure.hint = "another process traces it";
-    else if (scope && !scope->starts_with('0'))
-        failure.hint = "kernel.yama.ptrace_scope is " + scope->substr(0, 1) +
-                       ": start the program with -c, or as root, without --runtime=process, use "
-                       "uprobes";
-    else
-        failure.hint = "only its user can do that, with all of its rights";
-    return failure;
+    return {failure.message, why_not_stopped(tracer ? *tracer : "", scope ? *scope : "")};
 }
 
 // Returns false if the thread has ended.

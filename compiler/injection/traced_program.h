@@ -111,4 +111,8 @@ class TracedProgram {
     uint64_t device_ = 0, inode_ = 0; // of its file
 };
 
+// Why the kernel refuses to let a process be stopped. `tracer`: the number of the process that
+// traces it; `scope`: what Yama's ptrace_scope says. Empty: not known.
+std::string why_not_stopped(std::string_view tracer, std::string_view scope);
+
 } // namespace djstap::injection
