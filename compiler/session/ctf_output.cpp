@@ -62,12 +62,12 @@ class CtfOutput : public MessageOutput {
 
     void error(std::string_view message, std::string_view place) override {
         MessageOutput::error(message, place);
-        put_message({message, place});
+        put_message({std::string(message), std::string(place)});
     }
 
     void warning(std::string_view message) override {
         MessageOutput::warning(message);
-        put_message({message});
+        put_message({std::string(message)});
     }
 
     void counts(const djs_counts& counts) override {
@@ -118,7 +118,7 @@ class CtfOutput : public MessageOutput {
         described_ = true;
         metadata_.append(ctf::metadata_head(*meta_, uuid_, offset_ns));
         for (const std::vector<std::string>& texts : early_)
-            put_texts(texts);
+            put_message(texts);
         early_.clear();
     }
 
@@ -155,15 +155,9 @@ class CtfOutput : public MessageOutput {
 
     // An error, with its place, or a warning is placed behind the last event. Of one before the
     // first event, which tells what the clock says, that event's time is taken.
-    void put_message(std::initializer_list<std::string_view> texts) {
-        if (!described_) {
-            early_.emplace_back(texts.begin(), texts.end());
-            return;
-        }
-        put_texts({texts.begin(), texts.end()});
-    }
-
-    void put_texts(const std::vector<std::string>& texts) {
+    void put_message(const std::vector<std::string>& texts) {
+        if (!described_)
+            return early_.push_back(texts);
         const bool is_error = texts.size() > 1;
         std::optional<uint32_t>& id = is_error ? error_id_ : warning_id_;
         if (!id) {
