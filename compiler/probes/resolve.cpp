@@ -6,6 +6,7 @@
 #include "probes/in_process.h"
 #include "probes/jump_safety.h"
 #include "probes/meanings.h"
+#include "probes/point_order.h"
 #include "probes/target_values.h"
 #include "probes/trampolines.h"
 #include "semantics/walk.h"
@@ -52,7 +53,7 @@ class ProbeResolver {
         if (resolver_.options.notes_unreached)
             resolver_.unreached = &unreached_;
         resolver_.counters = perf_counters(program_, diagnostics_);
-        for (const Turn& turn : in_order_of_points()) {
+        for (const Turn& turn : in_order_of_points(program_)) {
             Outcome& outcome = outcomes_[turn.probe];
             if (turn.point < turn.probe->points.size())
                 resolve_point(*turn.probe, turn.point, outcome);
@@ -69,62 +70,11 @@ class ProbeResolver {
     }
 
   private:
-    // A point of a part of a `probe`; behind the part's points, what follows them.
-    struct Turn {
-        program::Probe* probe;
-        size_t point;
-
-        uint32_t number() const {
-            return point < probe->point_numbers.size() ? probe->point_numbers[point] : 0;
-        }
-    };
-
-    // The parts of one `probe` of the text have points in turns. A sufficient one is known before
-    // those that it makes superfluous, which may be another part's.
-    std::vector<Turn> in_order_of_points() const {
-        std::vector<Turn> order;
-        const auto& probes = program_.probes;
-        for (auto begin = probes.begin(); begin != probes.end();) {
-            auto end = std::find_if(begin, probes.end(), [&](const auto& probe) {
-                return probe->declaration != (*begin)->declaration;
-            });
-            const auto first = static_cast<std::ptrdiff_t>(order.size());
-            for (auto probe = begin; probe != end; ++probe)
-                for (size_t i = 0; i < (*probe)->points.size(); i++)
-                    order.push_back({probe->get(), i});
-            std::stable_sort(order.begin() + first, order.end(),
-                             [](const Turn& a, const Turn& b) { return a.number() < b.number(); });
-            for (; begin != end; ++begin)
-                order.push_back({begin->get(), (*begin)->points.size()});
-        }
-        return order;
-    }
-
     // A library's alias may lead to points to which this point's suffix does not apply: these do
     // not exist.
     bool is_passed_over(const program::Probe& probe, size_t point) const {
         return probe.points[point]->optional && point < probe.alias_names.size() &&
                !probe.alias_names[point].empty();
-    }
-
-    bool is_superfluous(const program::Probe& probe, size_t point) const {
-        auto known = found_.find(probe.declaration);
-        return known != found_.end() && point < probe.point_numbers.size() &&
-               std::any_of(
-                   known->second.begin(), known->second.end(),
-                   [number = probe.point_numbers[point]](const auto& found) {
-                       return number >= found.last && number < found.until;
-                   });
-    }
-
-    // A sufficient point that was found makes later points superfluous.
-    void note_found(const program::Probe& probe, size_t point) {
-        if (point >= probe.point_numbers.size())
-            return;
-        const uint32_t number = probe.point_numbers[point];
-        for (const program::Sufficient& sufficient : probe.sufficient)
-            if (number >= sufficient.first && number < sufficient.last)
-                found_[probe.declaration].push_back(sufficient);
     }
 
     // What became of the meanings of a point with * in its components' names.
@@ -154,7 +104,7 @@ class ProbeResolver {
         resolver_.details = has_target_values(probe);
         resolver_.probe = &probe;
         const ast::ProbePoint& point = *probe.points[i];
-        if (is_superfluous(probe, i)) {
+        if (sufficient_.makes_superfluous(probe, i)) {
             outcome.any = true;
             return;
         }
@@ -209,7 +159,7 @@ class ProbeResolver {
         }
         outcome.any |= placed;
         if (placed)
-            note_found(probe, i);
+            sufficient_.note_found(probe, i);
     }
 
     // A family whose resolution opens nothing of a kernel would not notice that there is none.
@@ -495,8 +445,8 @@ class ProbeResolver {
     bool reads_arguments_; // a function reads arguments by their numbers
     std::vector<Pattern> patterns_;
     std::map<const program::Probe*, Outcome> outcomes_;
-    std::map<uint32_t, std::vector<program::Sufficient>> found_; // by declaration
-    std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen_;    // variant, image, address
+    SufficientPoints sufficient_;
+    std::set<std::tuple<uint32_t, uint32_t, uint64_t>> seen_; // variant, image, address
     // The numbers of the points with which a probe's place was found, by the probe's index, image
     // and address.
     std::map<std::tuple<uint32_t, const ImageView*, uint64_t>, std::vector<size_t>> points_at_;
