@@ -175,7 +175,7 @@ TEST_F(FanOutTest, GivesUpWhatAnswersSomethingElse) {
 TEST_F(FanOutTest, GivesUpAHostThatMakesNoProgress) {
     record("web1");
     record("web2");
-    hosts_.write("web1.login", "sleep 1000");
+    hosts_.write("web1.login", "exec sleep 1000");
     open("web[1-2]", patience);
     fan_out_->call();
     EXPECT_EQ(failure(0), "it does not answer for 10 seconds");
@@ -390,7 +390,7 @@ TEST_F(FanOutTest, HostsCleanUpWhenTheControllerIsGone) {
 
 TEST_F(FanOutTest, ARequestToStopEndsEveryWait) {
     record("web1");
-    hosts_.write("web1.login", "sleep 1000");
+    hosts_.write("web1.login", "exec sleep 1000");
     open("web1");
     stop_ = true;
     fan_out_->call();
