@@ -8,9 +8,11 @@
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
+#include <linux/uaccess.h>
 #include <linux/uidgid.h>
 
 #include "access/access.h"
+#include "arch/runtime.h"
 #include "context/fields.h"
 #include "include/functions.h"
 
@@ -99,6 +101,18 @@ DJS_HANDLER_CODE s64 djs_fn_egid(struct djs_ctx *ctx)
 	if (unlikely(ctx->task))
 		return own_credential(ctx, offsetof(struct cred, egid));
 	return __kgid_val(current_egid());
+}
+
+DJS_HANDLER_CODE s64 djs_fn___is_compat_task(struct djs_ctx *ctx)
+{
+	struct pt_regs registers;
+
+	if (likely(!ctx->task))
+		return current->mm && !djs_is_unwindable(task_pt_regs(current));
+	/* Its stack may be gone with it by now. */
+	return FIELD_AT(ctx->task, struct task_struct, mm) &&
+	       !copy_from_kernel_nofault(&registers, task_pt_regs(ctx->task), sizeof(registers)) &&
+	       !djs_is_unwindable(&registers);
 }
 
 DJS_HANDLER_CODE s64 djs_fn_cpu(struct djs_ctx *ctx)

@@ -17,7 +17,8 @@
 	F0(pid) F0(tid) F0(ppid) F0(pgrp) F0(sid) F0(uid) F0(euid) F0(gid) F0(egid) \
 	F0(cpu) F0(target) F0(stp_pid) F0(is_return) F0(gettimeofday_ns) F0(get_cycles) \
 	F0(jiffies) F0(ktime_get_ns) F0(local_clock_ns) F0(task_current) F0(addr) \
-	F0(stack_size) F0(stack_used) F0(uaddr) F0(tz_gmtoff) F0(user_mode) F0(registers_valid) F0(returnval)
+	F0(stack_size) F0(stack_used) F0(uaddr) F0(tz_gmtoff) F0(user_mode) F0(registers_valid) F0(returnval) \
+	F0(__is_compat_task)
 #define DJS_LONG_FUNCTIONS_OF_LONG(F1) \
 	F1(cpu_clock_ns) F1(task_pid) F1(task_tid) F1(task_parent) F1(pid2task) F1(task_state) F1(task_prio) \
 	F1(task_nice) F1(task_cpu) F1(task_uid) F1(task_euid) F1(task_gid) F1(task_egid) \

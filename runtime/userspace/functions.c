@@ -101,6 +101,7 @@ static s64 nanoseconds(clockid_t clock)
 	return (s64)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+PROCESS(__is_compat_task, 0) /* no scripts run in 32-bit programs */
 PROCESS(gettimeofday_ns, nanoseconds(CLOCK_REALTIME))
 PROCESS(ktime_get_ns, nanoseconds(CLOCK_MONOTONIC))
 PROCESS(local_clock_ns, nanoseconds(CLOCK_MONOTONIC_RAW))

@@ -24,7 +24,7 @@
 #define LANGUAGE(F) \
 	F(pid) F(tid) F(ppid) F(pgrp) F(sid) F(uid) F(euid) F(gid) F(egid) F(execname) \
 	F(pexecname) F(cpu) F(target) F(stp_pid) F(pp) F(pn) F(probefunc) F(ppfunc) F(probe_type) \
-	F(is_return) F(user_mode) F(registers_valid) F(addr) F(returnval) F(long_arg) \
+	F(is_return) F(user_mode) F(__is_compat_task) F(registers_valid) F(addr) F(returnval) F(long_arg) \
 	F(gettimeofday_ns) F(ktime_get_ns) F(local_clock_ns) F(cpu_clock_ns) F(get_cycles) \
 	F(jiffies) F(HZ) F(randint) F(speculation) F(speculate) F(commit) F(discard) F(exit) F(abort) F(error) F(warn) F(system) F(switch_file) F(tz_gmtoff) F(tz_name) F(host_name) F(strlen) F(strtol) \
 	F(isinstr) F(strpos) F(stringat) F(substr) F(tokenize) F(text_str) \

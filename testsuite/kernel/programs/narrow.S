@@ -6,7 +6,7 @@ path:	.asciz "/nowhere/a"
 time:	.long 0, 1000
 buffer:	.fill 64
 argv:	.long path, 0
-vector:	.long path, 10
+vector:	.long path, 10, -2
 	.text
 	.globl _start
 _start:
