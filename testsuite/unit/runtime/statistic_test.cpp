@@ -71,6 +71,55 @@ TEST(Statistic, VarianceLosesTheRemainderThatSystemTapLoses) {
     EXPECT_EQ(djs_statistic_variance(&shape, first.get()), 37);
 }
 
+// Two values are the fewest that have a variance, and one has none, on whichever CPU they are.
+TEST(Statistic, VarianceOfTwoValues) {
+    const auto shape = variance_shape(0);
+    EXPECT_EQ(djs_statistic_variance(&shape, make(shape, {1, 3}).get()), 2);
+    const auto merged = make(shape);
+    djs_statistic_merge(&shape, merged.get(), make(shape, {7}).get());
+    EXPECT_EQ(djs_statistic_variance(&shape, merged.get()), 0);
+    djs_statistic_merge(&shape, merged.get(), make(shape, {9}).get());
+    EXPECT_EQ(djs_statistic_variance(&shape, merged.get()), 2);
+}
+
+// A CPU without values has neither a minimum nor a maximum.
+TEST(Statistic, MergeOfWhatIsEmptyChangesNothing) {
+    const djs_statistic_shape shape{};
+    auto merged = make(shape);
+    const auto expect = [&](s64 min, s64 max) {
+        EXPECT_EQ(merged->min, min);
+        EXPECT_EQ(merged->max, max);
+    };
+    djs_statistic_merge(&shape, merged.get(), make(shape, {7}).get());
+    expect(7, 7);
+    djs_statistic_merge(&shape, merged.get(), make(shape).get());
+    expect(7, 7);
+    djs_statistic_merge(&shape, merged.get(), make(shape, {9}).get());
+    expect(7, 9);
+    djs_statistic_merge(&shape, merged.get(), make(shape, {3}).get());
+    expect(3, 9);
+    merged = make(shape);
+    djs_statistic_merge(&shape, merged.get(), make(shape, {-9}).get());
+    expect(-9, -9);
+    djs_statistic_merge(&shape, merged.get(), make(shape).get());
+    expect(-9, -9);
+    EXPECT_EQ(merged->count, 1);
+}
+
+TEST(Statistic, EmptyingLeavesWhatFollowsAlone) {
+    djs_statistic_shape shape{};
+    EXPECT_EQ(djs_statistic_bytes(&shape), sizeof(djs_statistic));
+    shape.histogram = DJS_HISTOGRAM_LINEAR;
+    shape.buckets = 3;
+    const size_t words = sizeof(djs_statistic) / sizeof(s64) + 3;
+    ASSERT_EQ(djs_statistic_bytes(&shape), words * sizeof(s64));
+    std::vector<s64> memory(words + 1, 5);
+    djs_statistic_empty(&shape, reinterpret_cast<djs_statistic*>(memory.data()));
+    EXPECT_EQ(memory.back(), 5);
+    memory.pop_back();
+    EXPECT_EQ(memory, std::vector<s64>(words));
+}
+
 TEST(Statistic, ShiftedVarianceIsNearTheTrueOne) {
     const auto shape = variance_shape(10);
     std::mt19937_64 random(1);
@@ -147,6 +196,12 @@ TEST(Statistic, LinearBuckets) {
     EXPECT_EQ(djs_statistic_bucket(&shape, smallest + 2), 3u);
     EXPECT_EQ(djs_statistic_bucket(&shape, largest - 1), 4u);
     EXPECT_EQ(djs_statistic_bucket(&shape, largest), 4u);
+    // Damaged descriptions.
+    shape.width = 0;
+    EXPECT_EQ(djs_statistic_bucket(&shape, 5), 0u);
+    shape.width = 1;
+    shape.buckets = 0;
+    EXPECT_EQ(djs_statistic_bucket(&shape, 5), 0u);
 }
 
 TEST(Statistic, HistogramStoresHeaderAndBuckets) {
@@ -164,7 +219,12 @@ TEST(Statistic, HistogramStoresHeaderAndBuckets) {
     EXPECT_EQ(header->min, -5);
     EXPECT_EQ(header->width, 10);
     EXPECT_EQ(std::vector<s64>(buckets, buckets + 5), (std::vector<s64>{1, 0, 2, 0, 0}));
+    EXPECT_EQ(header->sum, 26);
+    EXPECT_EQ(header->max, 16);
     djs_histogram_store(header, &shape, nullptr);
     EXPECT_EQ(header->count, 0);
+    EXPECT_EQ(header->sum, 0);
+    EXPECT_EQ(header->min, 0);
+    EXPECT_EQ(header->max, 0);
     EXPECT_EQ(std::vector<s64>(buckets, buckets + 5), std::vector<s64>(5));
 }
