@@ -39,6 +39,11 @@ class Arguments {
         append(&count, sizeof(count));
         return append(addresses.data(), count * sizeof(u64));
     }
+    Arguments& name(std::string value) {
+        types += 'n';
+        value.resize(DJS_NAME_BYTES);
+        return append(value.data(), value.size());
+    }
     Arguments& histogram(const djs_histogram_header& header, const std::vector<s64>& buckets) {
         types += 'h';
         append(&header, sizeof(header));
@@ -220,10 +225,27 @@ TEST(Format, ConversionsOfTheLanguage) {
     EXPECT_EQ(Arguments().number(0x41424344).format("%6.2b|"), std::string("\0\0\0\0DC|", 7));
     EXPECT_EQ(Arguments().number(0x41424344).format("%-3.2b|"), std::string("DC\0|", 4));
     EXPECT_EQ(Arguments().number('"').number(0xff).format("%#c%#c"), "\"\\377");
+    EXPECT_EQ(Arguments().number(0).number(' ').number('~').format("%#c%#c%#c"), "\\000 ~");
+    EXPECT_EQ(Arguments().number(0x1f).number(0x7f).number(0x8d).format("%#c%#c%#c"),
+              "\\037\\177\\215");
+    EXPECT_EQ(Arguments().number(0x0102).format("%3b|"), std::string("\2\1\0\0\0\0\0\0|", 9));
+    EXPECT_EQ(Arguments().number(0x0102).format("%9b|"), std::string("\0\2\1\0\0\0\0\0\0|", 10));
     EXPECT_EQ(Arguments().text(std::string("a\0b", 3)).format("%m"), std::string("a\0b", 3));
     EXPECT_EQ(Arguments().text(std::string("\xde\xad\xbe\xef")).format("%10.4M"), "  deadbeef");
     EXPECT_EQ(Arguments().number(2).text("\xde\xad").format("%-6.*M|"), "dead  |");
     EXPECT_EQ(Arguments().number(5).format("%ld"), "5");
+}
+
+TEST(Format, NamesEndAtTheirRoom) {
+    const std::string longest = "0123456789abcdef";
+    EXPECT_EQ(Arguments().name("cat").number(5).format("<%s> %d"), "<cat> 5");
+    EXPECT_EQ(Arguments().name("").format("<%s>"), "<>");
+    EXPECT_EQ(Arguments().name(longest).text("x").format("<%s> %s"), "<" + longest + "> x");
+    EXPECT_EQ(Arguments().name(longest).format("%18.15s|"), "   " + longest.substr(0, 15) + "|");
+    Arguments cut;
+    cut.name("cat");
+    cut.bytes.pop_back();
+    EXPECT_EQ(cut.format("a%sb"), "a");
 }
 
 TEST(Format, StacksAreTheTextOfTheirAddresses) {
@@ -312,6 +334,27 @@ TEST(Histogram, LogarithmicAsUsersKnowIt) {
                      row("   32", 1, "1"), row("   64", 0, "0"), row("  128", 0, "0")}));
 }
 
+// Without negative values there are no rows for them.
+TEST(Histogram, LogarithmicBeginsAtZero) {
+    EXPECT_EQ(log_histogram({0, 0}), table({row("    0", 2, "2"), row("    1", 0, "0"),
+                                            row("    2", 0, "0")}));
+    EXPECT_EQ(log_histogram({1}), table({row("    0", 0, "0"), row("    1", 1, "1"),
+                                         row("    2", 0, "0"), row("    4", 0, "0")}));
+    EXPECT_EQ(log_histogram({-1}),
+              table({row("   -4", 0, "0"), row("   -2", 0, "0"), row("   -1", 1, "1"),
+                     row("    0", 0, "0"), row("    1", 0, "0")}));
+}
+
+// The longest bar has at most 50 characters, whose scale is a whole number.
+TEST(Histogram, ScalesByWholeNumbers) {
+    EXPECT_EQ(log_histogram(std::vector<s64>(50, 0)),
+              table({row("    0", 50, "50"), row("    1", 0, "0", 2), row("    2", 0, "0", 2)}));
+    EXPECT_EQ(log_histogram(std::vector<s64>(51, 0)),
+              table({row("    0", 25, "51"), row("    1", 0, "0", 2), row("    2", 0, "0", 2)}));
+    EXPECT_EQ(log_histogram(std::vector<s64>(149, 0)),
+              table({row("    0", 49, "149"), row("    1", 0, "0", 3), row("    2", 0, "0", 3)}));
+}
+
 // The language reference's example of @hist_linear.
 TEST(Histogram, LinearElidesEmptyRunsAndScales) {
     EXPECT_EQ(linear_histogram(0, 10240, 200, {{100, 1650}, {200, 8}, {1400, 1}}),
@@ -333,6 +376,20 @@ TEST(Histogram, LinearShowsWhatLiesOutside) {
                      row("  >14", 1, "1")}));
     EXPECT_EQ(linear_histogram(0, 20, 10, {{10, 3}}),
               table({row("    0", 0, "0"), row("   10", 3, "3"), row("   20", 0, "0")}));
+}
+
+// A sign takes room, too.
+TEST(Histogram, LinearLabelsHaveSigns) {
+    const std::string wide_head = "  value |" + std::string(50, '-') + " count\n";
+    EXPECT_EQ(linear_histogram(-100000, 100000, 50000, {{-100000, 1}}),
+              wide_head + row("-100000", 1, "1") + row(" -50000", 0, "0") +
+                  row("      0", 0, "0") + "\n");
+    EXPECT_EQ(linear_histogram(100000, 300000, 100000, {{5, 1}}),
+              wide_head + row("<100000", 1, "1") + row(" 100000", 0, "0") +
+                  row(" 200000", 0, "0") + "\n");
+    EXPECT_EQ(linear_histogram(100000, 300000, 100000, {{500000, 1}}),
+              wide_head + row(" 200000", 0, "0") + row(" 300000", 0, "0") +
+                  row(">300000", 1, "1") + "\n");
 }
 
 // There is room for the bound after the last row.
@@ -362,5 +419,9 @@ TEST(Histogram, ExtremesAndNonsense) {
     header.kind = DJS_HISTOGRAM_LINEAR;
     header.buckets = 0xffffffff;
     EXPECT_EQ(Arguments().histogram(header, std::vector<s64>(5)).format("x%Hy"), "x");
+    header.buckets = 2;
+    EXPECT_EQ(Arguments().histogram(header, std::vector<s64>(2)).format("x%Hy"), "x");
+    header.buckets = 3;
+    EXPECT_EQ(Arguments().histogram(header, std::vector<s64>(3)).format("%H"), table({}));
     EXPECT_EQ(djs_format_histogram(nullptr, 0, nullptr, 0), 0u);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "include/text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,25 @@ TEST(Text, CopyAndConcatStopAtTheRoom) {
     EXPECT_EQ(djs_text_concat(out, out, "efghij", sizeof(out)), 7u);
     EXPECT_STREQ(out, "abcdefg");
     EXPECT_EQ(djs_text_concat(out, out, "x", sizeof(out)), 7u);
+}
+
+// Words are copied where both places are aligned, up to the room.
+TEST(Text, CopyAtAnyPlace) {
+    const std::string longest = "0123456789abcdefghijklmnopqrst";
+    alignas(8) char in[48], out[64];
+    for (const size_t in_at : {0u, 3u})
+        for (const size_t out_at : {0u, 5u})
+            for (size_t length = 0; length <= longest.size(); length++)
+                for (size_t size = 1; size < 40; size++) {
+                    std::memset(in, '?', sizeof(in));
+                    std::memset(out, '#', sizeof(out));
+                    std::memcpy(in + in_at, longest.data(), length);
+                    in[in_at + length] = 0;
+                    const std::string expected = longest.substr(0, std::min(length, size - 1));
+                    ASSERT_EQ(djs_text_copy(out + out_at, in + in_at, size), expected.size());
+                    ASSERT_EQ(out + out_at, expected);
+                    ASSERT_EQ(std::string(out + out_at + size, 8), "########") << size;
+                }
 }
 
 TEST(Text, Length) {
@@ -194,7 +214,45 @@ TEST(Text, Escape) {
     EXPECT_EQ(escape("abc", 0, true), "\"abc\"");
     EXPECT_EQ(escape("abcdefgh", 6, true), "\"a\"...");
     EXPECT_EQ(escape("", 1, true), "\"\"");
+    EXPECT_EQ(escape("\x1f ~\x7f\x8d", 0, false), R"(\037 ~\177\215)");
+    EXPECT_EQ(escape("\xef\xbf\xbf\xf0\x90\x80\x80", 0, false), R"(\uFFFF\U00010000)");
+    EXPECT_EQ(escape("\x07\b\t\v\f\r", 0, false), R"(\a\b\t\v\f\r)");
     EXPECT_EQ(escape(std::string(100, 'x'), 0, false, 16), std::string(15, 'x'));
+}
+
+// What is truncated ends with "..." in place of its last three characters, or of the escape that
+// they would split.
+TEST(Text, EscapeCutsNoEscape) {
+    const std::vector<std::pair<std::string, std::string>> pieces{
+        {"a", "a"},
+        {"\n", "\\n"},
+        {"\x01", "\\001"},
+        {"\xc3\xa4", "\\u00E4"},
+        {"\xff", "\\377"},
+        {"\xf0\x9f\x98\x80", "\\U0001F600"}};
+    constexpr size_t size = 64;
+    std::mt19937_64 random(12);
+    for (int i = 0; i < 20000; i++) {
+        const size_t most = random() % 50, room = std::max<size_t>(most ? most : size - 1, 5) - 2;
+        const size_t end = room - 3; // of what stays before "..."
+        std::string in, shown;
+        bool more = false;
+        size_t cut = end;
+        for (u64 n = random() % 16; n > 0; n--) {
+            const auto& [source, piece] = pieces[random() % (i % 2 ? pieces.size() : 3)];
+            in += source;
+            if (more)
+                continue;
+            if (shown.size() < end && end < shown.size() + piece.size())
+                cut = shown.size();
+            more = shown.size() + piece.size() > room;
+            if (!more)
+                shown += piece;
+        }
+        std::string out(size, '#');
+        out.resize(djs_text_escape(out.data(), in.c_str(), most, size, true));
+        ASSERT_EQ(out, "\"" + (more ? shown.substr(0, cut) + "\"..." : shown + "\"")) << most;
+    }
 }
 
 namespace {
@@ -210,6 +268,7 @@ std::string json(const std::string& in, size_t size = 64) {
 
 TEST(Text, Json) {
     EXPECT_EQ(json(""), R"("")");
+    EXPECT_EQ(json(" ~"), R"(" ~")");
     EXPECT_EQ(json("a\"b\\c/\n\t"), R"("a\"b\\c/\n\t")");
     EXPECT_EQ(json("\x01\r\x1b[\x7f"), R"("\u0001\u000d\u001b[\u007f")");
     EXPECT_EQ(json("\xc3\xa4\xf0\x9f\x98\x80"), "\"\xc3\xa4\xf0\x9f\x98\x80\"");
