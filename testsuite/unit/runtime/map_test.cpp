@@ -366,6 +366,34 @@ TEST(Map, RefusesShapesThatDoNotFit) {
     EXPECT_EQ(djs_map_bytes(&shape), 0u);
     shape = shape_of({DJS_LONG}, DJS_LONG, 0xffffffffu);
     EXPECT_EQ(djs_map_bytes(&shape), 0u);
+    shape = shape_of({DJS_LONG}, DJS_STRING, 5);
+    shape.string_bytes = 0;
+    EXPECT_EQ(djs_map_bytes(&shape), 0u);
+    shape.string_bytes = 1;
+    EXPECT_GT(djs_map_bytes(&shape), 0u);
+    shape.string_bytes = 0xffffffffu;
+    EXPECT_EQ(djs_map_bytes(&shape), 0u);
+    shape = shape_of(std::vector<u8>(DJS_MAX_KEYS, DJS_LONG), DJS_LONG, 5);
+    EXPECT_GT(djs_map_bytes(&shape), 0u);
+    shape.key_count = DJS_MAX_KEYS + 1;
+    EXPECT_EQ(djs_map_bytes(&shape), 0u);
+    shape = shape_of({DJS_LONG}, DJS_LONG, 1u << 30);
+    EXPECT_GT(djs_map_bytes(&shape), u64{1} << 34);
+    shape.capacity++;
+    EXPECT_EQ(djs_map_bytes(&shape), 0u);
+}
+
+// Each of the most keys tells elements apart.
+TEST(Map, AsManyKeysAsThereMayBe) {
+    Map map(shape_of(std::vector<u8>(DJS_MAX_KEYS, DJS_LONG), DJS_LONG, 2 * DJS_MAX_KEYS));
+    for (s64 other = 0; other < DJS_MAX_KEYS; other++) {
+        djs_value keys[DJS_MAX_KEYS]{};
+        keys[other] = number(7);
+        EXPECT_EQ(djs_map_find(map.map, keys), nullptr);
+        *static_cast<s64*>(djs_map_insert(map.map, keys)) = other;
+        EXPECT_EQ(*static_cast<s64*>(djs_map_find(map.map, keys)), other);
+    }
+    EXPECT_EQ(djs_map_count(map.map), u32{DJS_MAX_KEYS});
 }
 
 // A caller that lists elements by number may find one removed: it then still has its key, and value

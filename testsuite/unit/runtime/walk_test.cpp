@@ -206,6 +206,34 @@ TEST_P(Walks, EndWhereTheMapIsCleared) {
     EXPECT_EQ(djs_ranking_first(array.map(), &ranks.ranking, &order, &steps), 0u);
 }
 
+// What a walk was told of removals is forgotten with the next one, and nothing behind it.
+TEST(Map, WalksBeginWithoutRemovals) {
+    constexpr u32 capacity = 5000, words = capacity / 64 + 1;
+    Array array(false, capacity, false, false);
+    for (s64 key = 1; key <= capacity; key++) // the number of its entry
+        *array.insert(key) = key;
+    std::vector<u64> removed(words + 1);
+    removed[words] = ~u64{0};
+    djs_map_walk walk{};
+    walk.removed = removed.data();
+    djs_map_walk_begin(array.map(), &walk);
+    djs_map_register(array.map(), &walk);
+    for (const s64 key : {1, 63, 64, 4095, 5000}) {
+        EXPECT_TRUE(array.erase(key));
+        EXPECT_EQ(removed[static_cast<size_t>(key) / 64] >> key % 64 & 1, 1u) << key;
+    }
+    EXPECT_EQ(walk.highest, 5000u);
+    djs_map_unregister(array.map(), &walk);
+    djs_map_walk_begin(array.map(), &walk);
+    EXPECT_EQ(removed[words], ~u64{0});
+    removed.pop_back();
+    EXPECT_EQ(removed, std::vector<u64>(words));
+    EXPECT_EQ(walk.highest, 0u);
+    // It is not registered any more.
+    EXPECT_TRUE(array.erase(2));
+    EXPECT_EQ(walk.highest, 0u);
+}
+
 // Exceeding the room is reported, unless the rest may be left out.
 TEST(Map, RankingsHaveTheRoomTheyHave) {
     Array array(false, 100, false, false);
