@@ -55,8 +55,7 @@ DJS_HANDLER_CODE long djs_read_user_string(char *out, u64 address, size_t size)
 
 DJS_HANDLER_CODE bool djs_read_bytes(char *out, u64 address, size_t size, bool user)
 {
-	if (address + size < address)
-		return false;
+	/* What wraps around faults before it does: the last page of all is never mapped. */
 	return user ? !copy_from_user_nofault(out, (const void __user *)address, size)
 		    : copy_kernel(out, address, size);
 }
