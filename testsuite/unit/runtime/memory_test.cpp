@@ -80,6 +80,19 @@ TEST_F(Memory, WhicheverAllocationFailsTheScriptDoesNotBegin) {
     EXPECT_GT(allocations, 12);
 }
 
+// Two copies of a statistic fit the memory that any kernel has for a variable of each CPU.
+TEST_F(Memory, StatisticsHaveTheirLargestSize) {
+    constexpr u32 largest = 32768 / 2 - 8;
+    statistic_use_.shape.bytes = largest;
+    ASSERT_EQ(load(), 0) << djs_user_complaint();
+    djs_user_unload();
+    statistic_use_.shape.bytes = largest + 8;
+    EXPECT_EQ(load(), -ENOMEM);
+    EXPECT_NE(std::string(djs_user_complaint()).find("a per-CPU statistic of 16392 bytes"),
+              std::string::npos)
+        << djs_user_complaint();
+}
+
 TEST_F(Memory, AQuarterOfWhatTheMachineHasIsLeftToOthers) {
     const auto may_have = [](u64 pages, u64 bytes = 0) {
         const std::unique_ptr<void, FreeMemory> memory(test_allocate(pages * page_bytes + bytes));
