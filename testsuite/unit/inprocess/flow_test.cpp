@@ -2,6 +2,8 @@
 // Executes statements, conditions of probes, and what limits a handler.
 #include "executed.h"
 
+#include <cstdlib>
+
 namespace djstap {
 namespace {
 
@@ -66,6 +68,25 @@ TEST(Flow, ProbesHaveConditions) {
         probe end { println(n, " ", hits) })",
                          7),
               "7 4\n");
+}
+
+// A match looks at each byte of its text several times.
+TEST(Flow, MatchesOfLongTextsAreSeveralStatements) {
+    CodegenOptions options = limited_to(1000);
+    options.limits.MAXSTRINGLEN = 4096;
+    const auto executed = execute(R"s(
+        global n
+        probe begin {
+            text = "ab"
+            for (i = 0; i < 10; i++) text .= text
+            while (text =~ "((a|b)*)$") { n++; length = strlen(matched(1)) }
+        }
+        probe end { println(n) })s",
+                                  0, options);
+    EXPECT_NE(executed.messages.find("MAXACTION"), std::string::npos) << executed.messages;
+    const int matches = std::atoi(executed.output.c_str());
+    EXPECT_GT(matches, 10);
+    EXPECT_LT(matches, 150) << "without them it is more than 200";
 }
 
 TEST(Flow, HandlersExecuteAtMostMaxaction) {
