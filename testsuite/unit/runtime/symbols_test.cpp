@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The table of symbols: who claims a slot, who fills it, and what is found there.
+#include "include/record.h"
 #include "include/symbols.h"
+#include "include/words.h"
 
 #include <atomic>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -165,6 +169,151 @@ TEST(Symbols, ASearchEnds) {
         if (const u32 slot = table.claim(address); slot != DJS_NO_SYMBOL) {
             EXPECT_EQ(table.known(slot), text_of(address));
         }
+}
+
+namespace {
+// What a reader knows of the program's address 0x401000, and what it was asked.
+struct Program {
+    const char *symbol = nullptr, *place = nullptr;
+    std::string known;
+    u64 slot = 0, word = 0;
+    char type = 0;
+    int refreshed = 0;
+};
+
+djs_symbol_view view_of(const Table& table, Program& program) {
+    djs_symbol_view view{};
+    view.area = table.table.area;
+    view.bytes = djs_symbol_area_bytes(100);
+    view.data = &program;
+    view.refresh = [](void* data) { static_cast<Program*>(data)->refreshed++; };
+    view.of_program = [](void* data, u64 slot, u64 word, const char* known, size_t length) {
+        auto& its = *static_cast<Program*>(data);
+        its.known.assign(known, length);
+        its.slot = slot;
+        its.word = word;
+        return its.symbol;
+    };
+    view.place_of_program = [](void* data, u64, u64, const char*, size_t, char type) {
+        auto& its = *static_cast<Program*>(data);
+        its.type = type;
+        return its.place;
+    };
+    return view;
+}
+
+// The string that an argument of these slots becomes.
+std::string expanded(const djs_symbol_view& view, char type, const std::vector<u64>& slots) {
+    std::vector<u64> argument{slots.size()};
+    argument.insert(argument.end(), slots.begin(), slots.end());
+    const char types[] = {type, 0};
+    char out[256];
+    u32 length = 0;
+    const size_t bytes = djs_symbols_expand(&view, out, sizeof(out), types, argument.data(),
+                                            argument.size() * sizeof(u64));
+    if (bytes == DJS_SYMBOLS_DAMAGED)
+        return "damaged";
+    std::memcpy(&length, out, sizeof(length));
+    EXPECT_EQ(bytes, DJS_ALIGN8(sizeof(length) + length));
+    return std::string(out + sizeof(length), length);
+}
+
+std::string line_of(const djs_symbol_view& view, u64 slot, size_t size = 256) {
+    std::string out(size, '#');
+    out.resize(djs_symbol_line(&view, out.data(), size, slot));
+    return out;
+}
+} // namespace
+
+TEST(Symbols, OfProgramsAreWhatTheReaderKnows) {
+    Table table(100);
+    Program program;
+    const djs_symbol_view view = view_of(table, program);
+    const u64 word = djs_word(0x401000, 3, false);
+    const u32 slot = table.claim(word), other = table.claim(address_of(1));
+    EXPECT_EQ(line_of(view, slot), " 0x401000 : 0x401000\n") << "it is still to come";
+    EXPECT_EQ(program.refreshed, 1);
+    const std::string kept("0x401000 [/bin/x+0x1000]\0id", 27);
+    table.fill(slot, kept);
+    table.fill(other, "vfs_read+0x10/0x2f0 [kernel]");
+    EXPECT_EQ(line_of(view, slot), " 0x401000 : 0x401000 [/bin/x+0x1000]\n");
+    EXPECT_EQ(line_of(view, slot, 16), " 0x401000 : 0x4");
+    EXPECT_EQ(program.refreshed, 1) << "nothing is to come";
+    EXPECT_EQ(program.known, kept);
+    EXPECT_EQ(program.slot, slot);
+    EXPECT_EQ(program.word, word);
+    EXPECT_EQ(expanded(view, 'D', {slot}), "0x401000 [/bin/x+0x1000]");
+    program.symbol = "main+0x10/0x20 at main.c:7 [/bin/x]";
+    program.known.clear();
+    EXPECT_EQ(expanded(view, 'D', {slot}), program.symbol);
+    EXPECT_EQ(expanded(view, 'N', {slot}), "main");
+    EXPECT_EQ(expanded(view, 'B', {slot, other}),
+              "main+0x10 at main.c:7 [/bin/x]\nvfs_read+0x10 [kernel]\n");
+    EXPECT_EQ(expanded(view, 'L', {slot}), " 0x401000 : main+0x10/0x20 at main.c:7 [/bin/x]\n");
+    program.known.clear();
+    EXPECT_EQ(expanded(view, 'D', {other}), "vfs_read+0x10/0x2f0 [kernel]");
+    EXPECT_EQ(program.known, "") << "it is not asked for the kernel's";
+}
+
+// A name may contain what follows others.
+TEST(Symbols, NamesOfProgramsMayContainAnything) {
+    Table table(100);
+    Program program;
+    const djs_symbol_view view = view_of(table, program);
+    const u32 slot = table.claim(djs_word(0x401000, 3, false));
+    table.fill(slot, "0x401000");
+    for (const auto& [symbol, name, short_form] :
+         {std::tuple<const char*, const char*, const char*>{"look at me+0x1/0x2 [x]", "look at me",
+                                                            "look at me+0x1 [x]"},
+          {"f+0xab/0xcd0 at a b.c:12 [x]", "f", "f+0xab at a b.c:12 [x]"},
+          {"f+0x1 at g+0x2/0x30 at a.c:1 [x]", "f+0x1 at g", "f+0x1 at g+0x2 at a.c:1 [x]"},
+          {"f [y]+0x1/0x2 [x]", "f [y]", "f [y]+0x1 [x]"},
+          {"f/0x2 [x]", "f", "f [x]"},
+          {"f+0x/0x2 [x]", "f+0x", "f+0x [x]"},
+          {"f+1x2/0x2 [x]", "f+1x2", "f+1x2 [x]"},
+          {"0x401000 [/bin/x+0x1000]", "0x401000", "0x401000 [/bin/x+0x1000]"},
+          {"f", "f", "f"}}) {
+        program.symbol = symbol;
+        EXPECT_EQ(expanded(view, 'N', {slot}), name) << symbol;
+        EXPECT_EQ(expanded(view, 'B', {slot}), short_form + std::string("\n"));
+    }
+}
+
+TEST(Symbols, PlacesOfProgramsAreWhatTheReaderKnows) {
+    Table table(100);
+    Program program;
+    djs_symbol_view view = view_of(table, program);
+    const u32 slot = table.claim(djs_word(0x401000, 3, false)), other = table.claim(address_of(1));
+    program.place = "main.c:7";
+    EXPECT_EQ(expanded(view, 'P', {slot}), "0x401000") << "it is still to come";
+    EXPECT_GT(program.refreshed, 0);
+    table.fill(slot, "0x401000 [/bin/x+0x1000]");
+    table.fill(other, "vfs_read+0x10/0x2f0 [kernel]");
+    for (const char type : {'P', 'F', 'I'}) {
+        EXPECT_EQ(expanded(view, type, {slot}), "main.c:7");
+        EXPECT_EQ(program.type, type);
+        program.type = 0;
+        EXPECT_EQ(expanded(view, type, {other}), "0xffffffff81000010");
+        EXPECT_EQ(program.type, 0) << "it is not asked for the kernel's";
+        EXPECT_EQ(expanded(view, type, {}), "");
+        EXPECT_EQ(expanded(view, type, {12345}), "0x0");
+    }
+    program.place = nullptr;
+    EXPECT_EQ(expanded(view, 'P', {slot}), "0x401000");
+    program.place = "main.c:7";
+    auto& symbol = table.table.symbols[slot];
+    symbol.length = DJS_SYMBOL_MAX;
+    EXPECT_EQ(expanded(view, 'P', {slot}), "0x401000");
+    symbol.length = 8;
+    symbol.at = table.table.area->text_bytes - 7;
+    EXPECT_EQ(expanded(view, 'P', {slot}), "0x401000");
+    symbol.at--;
+    EXPECT_EQ(expanded(view, 'P', {slot}), "main.c:7");
+    symbol.at = table.table.area->text_bytes + 1;
+    EXPECT_EQ(expanded(view, 'P', {slot}), "0x401000");
+    symbol.at = 0;
+    view.place_of_program = nullptr;
+    EXPECT_EQ(expanded(view, 'P', {slot}), "0x401000");
 }
 
 // Handlers on several CPUs want the same addresses while a task fills the slots, and retires some.
