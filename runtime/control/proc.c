@@ -126,24 +126,25 @@ static int file_mmap(struct file *file, struct vm_area_struct *vma)
 
 static void fill_counts(struct djs_counts *counts)
 {
-	memset(counts, 0, sizeof(*counts));
-	counts->lost_records = djs_rings_lost();
-	counts->overwritten = djs_rings_overwritten();
-	counts->oversized = djs_rings_oversized();
-	counts->skipped_busy = DJS_CPU_SUM(skipped_busy);
-	counts->skipped_locked = DJS_CPU_SUM(skipped_locked);
-	counts->skipped_stack = DJS_CPU_SUM(skipped_stack);
-	counts->skipped_kprobe = djs_kprobes_missed().nested + djs_kretprobes_missed().nested;
-	counts->skipped_kretprobe = djs_kretprobes_missed().without_instance;
-	counts->missed_calls = djs_calls_missed();
-	counts->not_followed = djs_perf_not_followed() + djs_members_missed();
-	counts->deep_hits = djs_deep_hits();
-	counts->short_stacks = djs_user_stacks_incomplete();
-	counts->unread_programs = djs_user_images_refused();
-	counts->errors = djs_error_count();
-	counts->failed_sites = djs_sites_failed_count();
-	counts->inside = djs_inside_count() + djs_procfs_calls();
-	counts->pinned = djs_pinned();
+	*counts = (struct djs_counts){
+	    .lost_records = djs_rings_lost(),
+	    .overwritten = djs_rings_overwritten(),
+	    .oversized = djs_rings_oversized(),
+	    .skipped_busy = DJS_CPU_SUM(skipped_busy),
+	    .skipped_locked = DJS_CPU_SUM(skipped_locked),
+	    .skipped_stack = DJS_CPU_SUM(skipped_stack),
+	    .skipped_kprobe = djs_kprobes_missed().nested + djs_kretprobes_missed().nested,
+	    .skipped_kretprobe = djs_kretprobes_missed().without_instance,
+	    .missed_calls = djs_calls_missed(),
+	    .not_followed = djs_perf_not_followed() + djs_members_missed(),
+	    .deep_hits = djs_deep_hits(),
+	    .short_stacks = djs_user_stacks_incomplete(),
+	    .unread_programs = djs_user_images_refused(),
+	    .errors = djs_error_count(),
+	    .failed_sites = djs_sites_failed_count(),
+	    .inside = djs_inside_count() + djs_procfs_calls(),
+	    .pinned = djs_pinned(),
+	};
 }
 
 static int fill_site(struct djs_site_state *state)
