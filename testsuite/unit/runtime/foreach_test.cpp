@@ -4,13 +4,17 @@
 #include "globals_for_test.h"
 
 #include "include/map.h"
+#include "map/layout.h"
 #include "maps.h"
 #include "userspace/userspace.h"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
+
+extern "C" void djs_end_walks(); // globals/globals.h
 
 namespace {
 
@@ -402,6 +406,83 @@ TEST_F(ForeachOfTextValues, ComparesNoMoreOfThemInATimer) {
     djs_foreach foreach{};
     djs_foreach_begin(&context, &foreach, iterator, nullptr, 256, 7);
     EXPECT_EQ(error().substr(0, 39), "cannot sort more than 7598 elements by ");
+}
+
+// One that may rest has no bound but its room; of what exceeds that, the best are found.
+TEST_F(Foreach, ThatMayRestSortsAsManyAsItHasRoomFor) {
+    constexpr u32 elements = DJS_SORTED_AT_ONCE + 100, room = DJS_SORTED_AT_ONCE + 50;
+    for (const u32 rests : {DJS_RESTS_ALONE, DJS_RESTS_SHARED}) {
+        context.rests = rests;
+        load(elements, 0, 1, elements);
+        const Keys all = walked();
+        ASSERT_EQ(all.size(), size_t{elements});
+        EXPECT_TRUE(std::is_sorted(all.rbegin(), all.rend()));
+        EXPECT_EQ(walked(1000).size(), 1000u);
+        EXPECT_EQ(error(), "");
+        djs_user_unload();
+        load(elements, 0, 1, room);
+        EXPECT_EQ(walked().size(), size_t{room});
+        const Keys best = walked(1000);
+        ASSERT_EQ(best.size(), 1000u);
+        EXPECT_EQ(best.front(), s64{elements} - 1);
+        EXPECT_EQ(best.back(), s64{elements} - 1000);
+        EXPECT_EQ(error(), "");
+        EXPECT_EQ(context.walked, 0u);
+        djs_user_unload();
+    }
+}
+
+TEST_F(Foreach, ThatMayRestFindsAndDeletesAnySlice) {
+    const djs_value three[] = {number(3), number(0)}, none[] = {number(99), number(0)};
+    for (const u32 rests : {DJS_RESTS_ALONE, DJS_RESTS_SHARED}) {
+        context.rests = rests;
+        load(DJS_SLICED_AT_ONCE + 10);
+        EXPECT_EQ(djs_has_slice(&context, 0, none, 1, 5), 0u);
+        EXPECT_EQ(djs_has_slice(&context, 0, three, 1, 5), 1u);
+        EXPECT_EQ((*map())->walks, nullptr);
+        djs_erase_slice(&context, 0, three, 1, 5);
+        EXPECT_EQ(count(), DJS_SLICED_AT_ONCE + 10 - 13108u);
+        EXPECT_EQ(djs_has_slice(&context, 0, three, 1, 5), 0u);
+        EXPECT_EQ(error(), "");
+        EXPECT_EQ((*map())->walks, nullptr);
+        djs_user_unload();
+    }
+}
+
+// Where others may run meanwhile, the array knows the walk until it ends, begins anew, or the
+// handler ends.
+TEST_F(Foreach, IsKnownToItsArrayWhileOthersMayRun) {
+    for (const s32 sort_key : {-1, 2}) {
+        load(10, sort_key, 1, 10);
+        djs_foreach foreach{};
+        djs_foreach_begin(&context, &foreach, iterator, nullptr, -1, 7);
+        EXPECT_EQ((*map())->walks, nullptr) << "nobody else runs";
+        context.rests = DJS_RESTS_SHARED;
+        djs_foreach_begin(&context, &foreach, iterator, nullptr, -1, 7);
+        ASSERT_NE((*map())->walks, nullptr);
+        EXPECT_EQ((*map())->walks->next, nullptr);
+        EXPECT_NE(djs_foreach_next(&context, &foreach), 0u);
+        djs_foreach_begin(&context, &foreach, iterator, nullptr, -1, 7);
+        ASSERT_NE((*map())->walks, nullptr);
+        EXPECT_EQ((*map())->walks->next, nullptr) << "it left the former one by break";
+        // What is deleted is not visited, and the place of an element that is added is its own.
+        EXPECT_NE(djs_foreach_next(&context, &foreach), 0u);
+        for (const s64 i : {0, 1, 5}) {
+            const djs_value keys[] = {number(i % 10), number(i)};
+            EXPECT_EQ(djs_map_erase(*map(), keys), 1);
+        }
+        EXPECT_EQ(rest_of(foreach), (Keys{2, 3, 4, 6, 7, 8, 9})) << sort_key;
+        EXPECT_EQ((*map())->walks, nullptr) << "it has ended";
+        djs_foreach_begin(&context, &foreach, iterator, nullptr, 0, 7);
+        EXPECT_EQ((*map())->walks, nullptr) << "nothing is to be visited";
+        djs_foreach_begin(&context, &foreach, iterator, nullptr, -1, 7);
+        EXPECT_NE((*map())->walks, nullptr);
+        djs_end_walks();
+        EXPECT_EQ((*map())->walks, nullptr);
+        EXPECT_EQ(error(), "");
+        djs_user_unload();
+        context.rests = DJS_RESTS_NEVER;
+    }
 }
 
 TEST_F(ForeachOfPaths, LookedForInASlice) {
