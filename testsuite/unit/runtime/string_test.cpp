@@ -220,6 +220,34 @@ TEST(Text, Escape) {
     EXPECT_EQ(escape(std::string(100, 'x'), 0, false, 16), std::string(15, 'x'));
 }
 
+TEST(Text, EscapeOfBuffers) {
+    const auto escape = [](const std::string& in, size_t most, size_t size = 64) {
+        std::string out(size + 1, '#');
+        const size_t length =
+            djs_text_escape_buffer(out.data(), in.data(), in.size(), most, size);
+        EXPECT_LT(length, size);
+        EXPECT_EQ(out[length], '\0');
+        EXPECT_EQ(out[size], '#');
+        return out.substr(0, length);
+    };
+    const std::string many(40, 'x');
+    const auto shown = [](size_t length) { return "\"" + std::string(length, 'x') + "\"..."; };
+    EXPECT_EQ(escape("", 0), R"("")");
+    EXPECT_EQ(escape(std::string("a\0b", 3), 0), R"("a\000b")");
+    EXPECT_EQ(escape(std::string("\0\0", 2), 0), R"("\000\000")");
+    EXPECT_EQ(escape(many, 0), "\"" + many + "\"");
+    // The room includes quotes and the end; a limit, the quotes.
+    EXPECT_EQ(escape(many, 0, 16), shown(10));
+    EXPECT_EQ(escape(many, 17, 16), shown(10));
+    EXPECT_EQ(escape(many, 16, 16), shown(10));
+    EXPECT_EQ(escape(many, 15, 16), shown(10));
+    EXPECT_EQ(escape(many, 14, 16), shown(9));
+    EXPECT_EQ(escape(many, 5, 16), shown(0));
+    EXPECT_EQ(escape(many, 1, 16), shown(0));
+    EXPECT_EQ(escape(many, 42), "\"" + many + "\"");
+    EXPECT_EQ(escape(many, 41), shown(36));
+}
+
 // What is truncated ends with "..." in place of its last three characters, or of the escape that
 // they would split.
 TEST(Text, EscapeCutsNoEscape) {
