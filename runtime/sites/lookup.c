@@ -136,12 +136,11 @@ static bool take_slots(const struct lookup *lookup, const struct lookup_work *wo
 	return false;
 }
 
+/* Of a table that is new. */
 static bool place_all(struct lookup *lookup, struct lookup_work *work)
 {
 	u32 i, shift, most = min(lookup->slot_mask, SHIFTS - 1);
 
-	memset(lookup->slots, 0, (lookup->slot_mask + 1) * sizeof(*lookup->slots));
-	memset(lookup->shifts, 0, work->buckets * sizeof(*lookup->shifts));
 	hash_keys(lookup, work);
 	sort_into_buckets(work);
 	for (i = 0; i < work->buckets && work->order[i] != DJS_NO_INDEX; i++) {
