@@ -50,7 +50,8 @@ class CommandLine : public testing::Test {
         EXPECT_EQ(out_.back(), '\xa5');
         return out_.data();
     }
-    // The text begins `at` bytes behind the first page's start; `more` bytes behind it belong to it, too.
+    // The text begins `at` bytes behind the first page's start; `more` bytes behind it belong to
+    // it, too.
     std::string strings(const std::string& text, s64 first, s64 last, const char* delimiter = " ",
                         size_t at = 0, size_t more = 0) {
         const s64 address = put(text, at);
@@ -143,8 +144,7 @@ TEST_F(CommandLine, MeansTheSameWhereverItsPiecesEnd) {
         const s64 first = static_cast<s64>(random() % 6) - 1,
                   last = static_cast<s64>(random() % 9) - 1;
         set_room(room);
-        ASSERT_EQ(strings(text, first, last, "::", at), joined(text, first, last, "::", room))
-            << i;
+        ASSERT_EQ(strings(text, first, last, "::", at), joined(text, first, last, "::", room)) << i;
         ASSERT_EQ(variable(text, "a", at), value_in(text, "a", room)) << i;
     }
 }
@@ -169,7 +169,8 @@ TEST_F(CommandLine, HasAVariableOfThisNameAlone) {
     }
 }
 
-// What is not complete because the rest cannot be read is left out; what is cut by the output is not.
+// What is not complete because the rest cannot be read is left out; what is cut by the output is
+// not.
 TEST_F(CommandLine, EndsWithTheLastStringThatCanBeRead) {
     const std::string text = "one\0two\0thr"s;
     EXPECT_EQ(strings(text, 0, -1, " ", at_end(text), 1), "one two");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What runtime/arch tells of the kernel's instructions, which are letters here: the tests of sources that look at
- * some have no others. */
+/* What runtime/arch tells of the kernel's instructions, which are letters here: the tests of
+ * sources that look at some have no others. */
 #ifndef DJSTAP_INSTRUCTIONS_FOR_TEST_H
 #define DJSTAP_INSTRUCTIONS_FOR_TEST_H
 

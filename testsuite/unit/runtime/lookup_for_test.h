@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table that tells a hit's site (runtime/sites/lookup.c), with multipliers that a test determines. */
+/* The table that tells a hit's site (runtime/sites/lookup.c), with multipliers that a test
+ * determines. */
 #ifndef DJSTAP_LOOKUP_FOR_TEST_H
 #define DJSTAP_LOOKUP_FOR_TEST_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Probes that are registered with the kernel (runtime/kprobe/registered.c), where a test says what the kernel does. */
+/* Probes that are registered with the kernel (runtime/kprobe/registered.c), where a test says what
+ * the kernel does. */
 #ifndef DJSTAP_REGISTERED_FOR_TEST_H
 #define DJSTAP_REGISTERED_FOR_TEST_H
 
@@ -16,8 +17,8 @@ struct test_probe {
     u32 image;
     int rejects, cannot_enable, cannot_disable; /* the errors of the kernel's functions; 0: none */
     bool by_ftrace;                             /* the kernel uses ftrace for it */
-    char text;                                  /* what the kernel has at its address: instructions_for_test.h */
-    u64 nested, without_instance;               /* the kernel's counts */
+    char text;                    /* what the kernel has at its address: instructions_for_test.h */
+    u64 nested, without_instance; /* the kernel's counts */
     /* What has become of the site. */
     bool armed, has_probe;
     int error;

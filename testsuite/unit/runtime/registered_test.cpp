@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is registered with the kernel, enabled, disabled and given back, when the kernel refuses some of it, and when
-// modules go and come.
+// What is registered with the kernel, enabled, disabled and given back, when the kernel refuses
+// some of it, and when modules go and come.
 #include "globals_for_test.h"
 #include "registered_for_test.h"
 #include "userspace/userspace.h"
@@ -79,8 +79,9 @@ TEST_F(Registered, TheLastOneFirst) {
 TEST_F(Registered, OneByOneIfOneIsRejected) {
     want(3);
     test_probes[1].rejects = -EINVAL;
-    EXPECT_EQ(attach(), "register batch 0 1 2\nregister 0\nregister 1\nfailed 1: rejected (-22)\nregister 2\n"
-                        "verify 0\nverify 2\n");
+    EXPECT_EQ(attach(),
+              "register batch 0 1 2\nregister 0\nregister 1\nfailed 1: rejected (-22)\nregister 2\n"
+              "verify 0\nverify 2\n");
     EXPECT_TRUE(test_probes[0].armed);
     EXPECT_FALSE(test_probes[1].armed);
     EXPECT_TRUE(test_probes[2].armed);
@@ -121,16 +122,18 @@ TEST_F(Registered, ThoseThatTheKernelDoesNotEnableOrDisableAreNamed) {
     test_probes[0].wanted = true;
     test_probes[0].cannot_enable = -EINVAL;
     EXPECT_EQ(attach(), "enable 0\n");
-    EXPECT_NE(std::string(djs_user_complaint()).find("cannot enable the kprobe at a probe (error -22)"),
-              std::string::npos)
+    EXPECT_NE(
+        std::string(djs_user_complaint()).find("cannot enable the kprobe at a probe (error -22)"),
+        std::string::npos)
         << djs_user_complaint();
     test_probes[0].cannot_enable = 0;
     EXPECT_EQ(attach(), "enable 0\nverify 0\n");
     test_probes[0].wanted = false;
     test_probes[0].cannot_disable = -EBUSY;
     EXPECT_EQ(disarm(), "disable 0\n");
-    EXPECT_NE(std::string(djs_user_complaint()).find("cannot disable the kprobe at a probe (error -16)"),
-              std::string::npos)
+    EXPECT_NE(
+        std::string(djs_user_complaint()).find("cannot disable the kprobe at a probe (error -16)"),
+        std::string::npos)
         << djs_user_complaint();
 }
 
@@ -225,9 +228,9 @@ TEST_F(Registered, AreSeenToHaveBeenSwitchedOffMeanwhile) {
     want(3);
     attach();
     test_probes[1].text = '-';
-    EXPECT_EQ(detach(),
-              "disable 0\ndisable 1\ndisable 2\nkprobes were switched off (kprobes/enabled in debugfs): 1 probe "
-              "missed hits that nobody counted\nunregister batch 0 1 2\n");
+    EXPECT_EQ(detach(), "disable 0\ndisable 1\ndisable 2\nkprobes were switched off "
+                        "(kprobes/enabled in debugfs): 1 probe "
+                        "missed hits that nobody counted\nunregister batch 0 1 2\n");
     EXPECT_EQ(detach(), "");
 }
 
@@ -241,9 +244,9 @@ TEST_F(Registered, AreCountedOnceThatWereSwitchedOff) {
     test_probes[0].wanted = true;
     EXPECT_EQ(attach(), "enable 0\n");
     test_probes[0].text = '-';
-    EXPECT_EQ(detach(),
-              "disable 0\ndisable 1\ndisable 2\nkprobes were switched off (kprobes/enabled in debugfs): 2 probes "
-              "missed hits that nobody counted\nunregister batch 0 1 2\n");
+    EXPECT_EQ(detach(), "disable 0\ndisable 1\ndisable 2\nkprobes were switched off "
+                        "(kprobes/enabled in debugfs): 2 probes "
+                        "missed hits that nobody counted\nunregister batch 0 1 2\n");
 }
 
 TEST_F(Registered, AreNotCalledSwitchedOffWhenFtraceIsDead) {
