@@ -29,4 +29,8 @@ static inline u32 djs_landing_pad(const u8* text) {
     return memcmp(text, "pad!", DJS_LANDING_PAD_MAX) ? 0 : DJS_LANDING_PAD_MAX;
 }
 
+static inline u32 djs_sealed_landing_pad(const u8* text) {
+    return memcmp(text, "seal", DJS_LANDING_PAD_MAX) ? 0 : DJS_LANDING_PAD_MAX;
+}
+
 #endif
