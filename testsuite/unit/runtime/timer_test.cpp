@@ -14,7 +14,7 @@ namespace {
 
 u32 calls;
 
-class Timers : public testing::Test {
+class KernelTimers : public testing::Test {
   protected:
     void SetUp() override {
         test_timers_begin();
@@ -60,7 +60,7 @@ class Timers : public testing::Test {
     djs_site sites_[2]{};
 };
 
-TEST_F(Timers, BeginWhenTheyAreWanted) {
+TEST_F(KernelTimers, BeginWhenTheyAreWanted) {
     test_timer_wanted[1] = true;
     EXPECT_EQ(test_timers_attach(), 0);
     EXPECT_EQ(log(), "started\n");
@@ -84,7 +84,7 @@ TEST_F(Timers, BeginWhenTheyAreWanted) {
     EXPECT_EQ(test_timers_live, 1);
 }
 
-TEST_F(Timers, AreOnlyThoseOfThatMechanism) {
+TEST_F(KernelTimers, AreOnlyThoseOfThatMechanism) {
     sites_[0].mechanism = DJS_MECHANISM_PERF;
     test_timer_wanted[0] = true;
     EXPECT_EQ(test_timers_attach(), 0);
@@ -92,7 +92,7 @@ TEST_F(Timers, AreOnlyThoseOfThatMechanism) {
     EXPECT_EQ(test_timers_live, 0);
 }
 
-TEST_F(Timers, CallCodeThatNeedsNoContext) {
+TEST_F(KernelTimers, CallCodeThatNeedsNoContext) {
     handlers_[0].by_regs = [](void* unused, pt_regs* regs) {
         calls += unused == nullptr && regs == nullptr;
         return 0;
@@ -106,7 +106,7 @@ TEST_F(Timers, CallCodeThatNeedsNoContext) {
     EXPECT_EQ(log(), "");
 }
 
-TEST_F(Timers, BeginJobs) {
+TEST_F(KernelTimers, BeginJobs) {
     handlers_[0].flags = DJS_HANDLER_IN_TASK;
     test_timer_wanted[0] = true;
     test_no_job = true;
@@ -123,7 +123,7 @@ TEST_F(Timers, BeginJobs) {
     EXPECT_EQ(log(), "cancelled\njob ended\n");
 }
 
-TEST_F(Timers, NeedMemory) {
+TEST_F(KernelTimers, NeedMemory) {
     test_timer_wanted[0] = test_timer_wanted[1] = true;
     test_allocations_left = 0;
     EXPECT_EQ(test_timers_attach(), -ENOMEM);
@@ -135,14 +135,14 @@ TEST_F(Timers, NeedMemory) {
     EXPECT_EQ(log(), "started\n");
 }
 
-TEST_F(Timers, LeaveTimeForOthers) {
+TEST_F(KernelTimers, LeaveTimeForOthers) {
     EXPECT_EQ(first(9'999, 0), 10'000);
     EXPECT_EQ(first(10'000, 0), 10'000);
     EXPECT_EQ(first(10'001, 0), 10'001);
     EXPECT_EQ(first(1, 1), 10'000);
 }
 
-TEST_F(Timers, VaryByAsMuchAsTheyMay) {
+TEST_F(KernelTimers, VaryByAsMuchAsTheyMay) {
     const struct {
         u64 period, random, spread;
     } cases[] = {
