@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel's table of direct calls (runtime/djprobe/table.c), as kernels with a limit have it. */
+#ifndef DJSTAP_TABLE_FOR_TEST_H
+#define DJSTAP_TABLE_FOR_TEST_H
+
+#include "include/platform.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* The lowest address of the kernel. */
+#define TEST_KERNEL 0x7ffffffff000ul
+
+struct test_table {
+    unsigned long size_bits, buckets, count;
+};
+extern struct test_table test_table;
+extern struct test_table* test_table_address; /* the kernel's variable */
+extern bool test_has_table_symbol, test_has_switch;
+extern char test_table_log[512];
+
+/* `is_known`: the script knows where the variable is. */
+u32 test_table_room(bool is_known, u32 own);
+void test_table_lock(void);
+#ifdef __cplusplus
+}
+#endif
+#endif
