@@ -368,8 +368,9 @@ TEST_F(Contexts, AreAllOrNone) {
         error = test_contexts_init();
         test_allocations_left = LONG_MAX;
         EXPECT_TRUE(error == 0 || error == -ENOMEM) << error;
-        if (error)
+        if (error) {
             EXPECT_EQ(test_contexts_live, 0) << allowed;
+        }
     }
     EXPECT_EQ(allowed, 7); // the session's, the tasks', and two for each processor
     test_contexts_exit();

@@ -33,6 +33,7 @@ static void pass(u32 ms);
 
 #include "sites/modules.c"
 
+struct kprobe;
 #include "kprobe/fentry_site.c"
 
 #include "kprobe/decodable.c"
