@@ -9,7 +9,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-#include "kernel/linux/dcache.h"
+#include "stubs/linux/dcache.h"
 
 struct test_mount {
     struct test_mount* parent;
