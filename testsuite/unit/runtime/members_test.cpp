@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What is due of processes and threads, in every order in which a session that looks for those that
 // exist and the kernel that tells of execs, forks and exits may come upon them.
-#include <gtest/gtest.h>
+#include "kernel_for_test.h"
 
+#include <cerrno>
+#include <climits>
+#include <gtest/gtest.h>
 #include <set>
 #include <string>
 #include <sys/types.h>
@@ -22,7 +25,10 @@ djs_program program(u64 inode) {
 class Members : public testing::Test {
   protected:
     void SetUp() override { ASSERT_EQ(djs_members_init(), 0); }
-    void TearDown() override { djs_members_exit(); }
+    void TearDown() override {
+        djs_members_exit();
+        EXPECT_EQ(guarded_count(), 0U);
+    }
 
     std::string runs(pid_t thread) {
         djs_process_due due;
@@ -201,6 +207,37 @@ TEST_F(Members, AThreadTakesTheNumberOfItsProcessWhileItIsAdded) {
     djs_members_added();
     EXPECT_EQ(executes(10, 11, 8), "B8");
     EXPECT_EQ(exits(10, 10, true), "E8");
+}
+
+// Whatever list a number leads to: the first one, and the last.
+TEST_F(Members, WhatWasOnlyForTheBeginningIsForgottenInEachList) {
+    for (const pid_t number : {4096, 4095}) {
+        djs_members_adding();
+        expect(number, 7);
+        expect(10, 7);
+        EXPECT_TRUE(djs_member_add_existing(number, number));
+        EXPECT_TRUE(djs_member_add_existing(10, 10));
+        EXPECT_EQ(exits(number + 4096, 10, false), "");
+        EXPECT_FALSE(djs_member_add_existing(number + 4096, 10)); // it is over
+        djs_members_added();
+        // Whoever has the number now is another one, and no thread may still be found.
+        EXPECT_TRUE(djs_member_add_existing(number + 4096, 10));
+        EXPECT_EQ(exits(number, number, false), "B7E7");
+        EXPECT_EQ(exits(number + 4096, 10, false), "B7be");
+        EXPECT_EQ(exits(10, 10, true), "E7");
+    }
+}
+
+TEST_F(Members, NeedMemory) {
+    djs_members_exit();
+    test_pages_available = 100;
+    EXPECT_EQ(djs_members_init(), -ENOMEM);
+    EXPECT_EQ(guarded_count(), 0U);
+    test_pages_available = LONG_MAX / 2;
+    test_allocations_left = 0;
+    EXPECT_EQ(djs_members_init(), -ENOMEM);
+    test_allocations_left = LONG_MAX;
+    ASSERT_EQ(djs_members_init(), 0);
 }
 
 // A full table does not follow what begins, and counts it; who exits leaves room. A process takes

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The numbers that images get at the addresses where processes have them.
-#include <gtest/gtest.h>
+#include "kernel_for_test.h"
 
+#include <cerrno>
+#include <climits>
+#include <gtest/gtest.h>
 #include <map>
 #include <sys/types.h>
 #include <utility>
@@ -29,8 +32,19 @@ u32 place_of(u32 image, u64 bias, bool may_add = true) {
 class Places : public testing::Test {
   protected:
     void SetUp() override { ASSERT_EQ(djs_user_places_init(), 0); }
-    void TearDown() override { djs_user_places_exit(); }
+    void TearDown() override {
+        djs_user_places_exit();
+        EXPECT_EQ(guarded_count(), 0U);
+    }
 };
+
+TEST_F(Places, NeedMemory) {
+    djs_user_places_exit();
+    test_allocations_left = 0;
+    EXPECT_EQ(djs_user_places_init(), -ENOMEM);
+    test_allocations_left = LONG_MAX;
+    ASSERT_EQ(djs_user_places_init(), 0);
+}
 
 TEST_F(Places, AreFoundByTheirNumbersWhenFewAreLeft) {
     std::map<u32, std::pair<u32, u64>> known;

@@ -1,2 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's header, of which sites_for_test.c needs nothing. */
+/* The kernel's interface for the sources that *_for_test.c include: what is read under RCU is read
+ * between these two, or the test ends. */
+#ifndef DJSTAP_TEST_RCUPDATE_H
+#define DJSTAP_TEST_RCUPDATE_H
+#include <stdlib.h>
+extern int test_rcu_depth;
+#define rcu_read_lock() ((void)test_rcu_depth++)
+#define rcu_read_unlock() ((void)test_rcu_depth--)
+#define rcu_dereference(pointer) (test_rcu_depth > 0 ? (pointer) : (abort(), (pointer)))
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Memory whose end is guarded, and what is left of it.
+#include "kernel_for_test.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+int test_rcu_depth;
+
+enum { PAGE = 4096, MOST = 1024 };
+static struct {
+    char *mapping, *memory;
+    size_t bytes;
+} allocated[MOST];
+
+void* guarded_allocate(u64 count, u64 size, int fill) {
+    u64 wanted, bytes;
+    char* mapping;
+    u32 i;
+
+    if (!test_allocations_left || __builtin_mul_overflow(count, size, &wanted) ||
+        wanted > SIZE_MAX / 2)
+        return NULL;
+    test_allocations_left--;
+    for (i = 0; i < MOST && allocated[i].memory; i++)
+        ;
+    bytes = (wanted + PAGE - 1) / PAGE * PAGE;
+    mapping = mmap(NULL, bytes + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (i == MOST || mapping == MAP_FAILED || mprotect(mapping + bytes, PAGE, PROT_NONE))
+        abort();
+    if (fill)
+        memset(mapping, fill, bytes);
+    allocated[i].mapping = mapping;
+    allocated[i].bytes = bytes + PAGE;
+    allocated[i].memory = mapping + bytes - (wanted + 7) / 8 * 8;
+    return allocated[i].memory;
+}
+
+void guarded_free(const void* memory) {
+    u32 i;
+
+    if (!memory)
+        return;
+    for (i = 0; i < MOST && allocated[i].memory != memory; i++)
+        ;
+    if (i == MOST || munmap(allocated[i].mapping, allocated[i].bytes))
+        abort();
+    allocated[i].memory = NULL;
+}
+
+u32 guarded_count(void) {
+    u32 i, count = 0;
+
+    for (i = 0; i < MOST; i++)
+        count += allocated[i].memory != NULL;
+    return count;
+}

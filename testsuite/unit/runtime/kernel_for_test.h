@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What sources of the kernel's runtime need beyond userspace/kernel.h, for the *_for_test.c that
+ * include them. Memory ends at a page that cannot be accessed, and is gone when it is freed; it is
+ * refused as test_allocations_left and test_pages_available (globals_for_test.h) say.
+ */
+#ifndef DJSTAP_KERNEL_FOR_TEST_H
+#define DJSTAP_KERNEL_FOR_TEST_H
+
+#include "globals_for_test.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* NULL: refused, or too much. */
+void* guarded_allocate(u64 count, u64 size, int fill);
+/* Of what guarded_allocate returned and is not freed, or NULL; anything else ends the test. */
+void guarded_free(const void* memory);
+/* How many are not freed. */
+u32 guarded_count(void);
+extern int test_rcu_depth;
+#ifdef __cplusplus
+}
+#else
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "linux/slab.h"
+
+#include "linux/atomic.h"
+
+#undef kcalloc
+#undef kvcalloc
+#undef vzalloc
+#undef kfree
+#undef kvfree
+#undef vfree
+#undef si_mem_available
+#define kzalloc(size, flags) guarded_allocate(1, size, 0)
+#define vzalloc(size) guarded_allocate(1, size, 0)
+#define kcalloc(count, size, flags) guarded_allocate(count, size, 0)
+#define kvcalloc(count, size, flags) guarded_allocate(count, size, 0)
+#define kmalloc(size, flags) guarded_allocate(1, size, 0xa5)
+#define kvmalloc(size, flags) guarded_allocate(1, size, 0xa5)
+#define kmalloc_array(count, size, flags) guarded_allocate(count, size, 0xa5)
+#define kvmalloc_array(count, size, flags) guarded_allocate(count, size, 0xa5)
+#define kfree(memory) guarded_free(memory)
+#define kvfree(memory) guarded_free(memory)
+#define vfree(memory) guarded_free(memory)
+#define si_mem_available() test_pages_available
+
+#define DIV_ROUND_UP(n, by) (((n) + (by)-1) / (by))
+#define container_of(pointer, type, member) ((type*)((char*)(pointer)-offsetof(type, member)))
+#endif
+#endif
