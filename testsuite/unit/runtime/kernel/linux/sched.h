@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel's interface for the sources that *_for_test.c include: what they read of tasks. */
+#ifndef DJSTAP_TEST_SCHED_H
+#define DJSTAP_TEST_SCHED_H
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/types.h>
+
+#include "include/platform.h"
+
+struct mm_struct;
+
+struct task_struct {
+    pid_t pid, tgid;
+    unsigned flags;
+    u64 start_boottime, self_exec_id;
+    struct mm_struct* mm;
+    struct task_struct *real_parent, *group_leader;
+    bool is_locked;
+};
+
+#define PF_EXITING 0x4
+#define PF_FORKNOEXEC 0x40
+#define PF_KTHREAD 0x200000
+
+#undef current
+#define current test_current
+extern struct task_struct* test_current;
+
+static inline void task_lock(struct task_struct* task) {
+    if (task->is_locked)
+        abort();
+    task->is_locked = true;
+}
+
+static inline void task_unlock(struct task_struct* task) {
+    if (!task->is_locked)
+        abort();
+    task->is_locked = false;
+}
+#endif
