@@ -94,8 +94,6 @@ static DJS_HANDLER_CODE bool read_common(const struct djs_unwind_image *image, u
 	while (take_bytes(&input, 1))
 		if (++count > LETTERS_MOST)
 			return false;
-	if (input.failed)
-		return false;
 	common->code_factor = take_unsigned(&input);
 	common->data_factor = take_signed(&input);
 	if ((version == 1 ? take_bytes(&input, 1) : take_unsigned(&input)) != DJS_DWARF_RETURN)
