@@ -6,8 +6,9 @@
 #include <sys/mman.h>
 
 int test_rcu_depth;
+unsigned test_rcu_waits;
 
-enum { PAGE = 4096, MOST = 1024 };
+enum { PAGE = 4096, MOST = 1024, MOST_FILLED = 1 << 20 };
 static struct {
     char *mapping, *memory;
     size_t bytes;
@@ -29,7 +30,7 @@ void* guarded_allocate(u64 count, u64 size, int fill) {
     if (i == MOST || mapping == MAP_FAILED || mprotect(mapping + bytes, PAGE, PROT_NONE))
         abort();
     if (fill)
-        memset(mapping, fill, bytes);
+        memset(mapping, fill, bytes < MOST_FILLED ? bytes : MOST_FILLED);
     allocated[i].mapping = mapping;
     allocated[i].bytes = bytes + PAGE;
     allocated[i].memory = mapping + bytes - (wanted + 7) / 8 * 8;

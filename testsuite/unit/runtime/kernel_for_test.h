@@ -19,6 +19,7 @@ void guarded_free(const void* memory);
 /* How many are not freed. */
 u32 guarded_count(void);
 extern int test_rcu_depth;
+extern unsigned test_rcu_waits; /* how often somebody waited for all who read */
 #ifdef __cplusplus
 }
 #else
@@ -49,6 +50,18 @@ extern int test_rcu_depth;
 #define kvfree(memory) guarded_free(memory)
 #define vfree(memory) guarded_free(memory)
 #define si_mem_available() test_pages_available
+
+#undef copy_from_user
+#define copy_from_user(to, from, bytes) test_copy_from_user(to, from, bytes)
+#undef U32_MAX
+#define U32_MAX UINT32_MAX
+static inline s64 atomic64_add_return(s64 n, atomic64_t* a) {
+    return __atomic_add_fetch(&a->counter, n, __ATOMIC_SEQ_CST);
+}
+static inline void atomic64_sub(s64 n, atomic64_t* a) {
+    __atomic_sub_fetch(&a->counter, n, __ATOMIC_SEQ_CST);
+}
+unsigned long test_copy_from_user(void* to, const void* from, unsigned long bytes);
 
 #define DIV_ROUND_UP(n, by) (((n) + (by)-1) / (by))
 #define container_of(pointer, type, member) ((type*)((char*)(pointer)-offsetof(type, member)))

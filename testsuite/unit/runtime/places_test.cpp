@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The numbers that images get at the addresses where processes have them.
 #include "kernel_for_test.h"
+#include "ustack_for_test.h"
 
 #include <cerrno>
 #include <climits>
@@ -9,12 +10,8 @@
 #include <sys/types.h>
 #include <utility>
 
-struct rcu_head {
-    void* unused;
-};
 extern "C" {
 #include "include/symbols.h"
-#include "ustack/ustack.h"
 }
 
 namespace {
