@@ -8,9 +8,12 @@
 #include "userspace/userspace.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/mman.h>
@@ -32,6 +35,7 @@ class Userspace : public testing::Test {
     void TearDown() override {
         if (loaded_)
             djs_user_unload();
+        loaded_ = false;
         djs_user_exit();
     }
     void load(djs_user_options options = {}) {
@@ -52,23 +56,24 @@ class Userspace : public testing::Test {
         return counts.lost_records;
     }
 
-    struct djs_script script_{};
+    struct djs_script script_ {};
+    bool loaded_ = false;
 
   private:
     djs_ctx context_{};
-    bool loaded_ = false;
 };
 
 class Timers : public Userspace {
   protected:
-    // Arms timers with these periods.
-    void start(const std::vector<u64>& periods) {
+    // Arms timers with these periods, which vary by so much.
+    void start(const std::vector<u64>& periods, u64 varies = 0) {
         handlers_.clear();
         sites_.clear();
         for (u64 period : periods) {
             djs_handler handler{};
             handler.kind = DJS_HANDLER_TIMER;
             handler.arguments[DJS_TIMER_PERIOD_NS] = period;
+            handler.arguments[DJS_TIMER_RANDOM_NS] = varies;
             handler.by_regs = [](void*, pt_regs*) {
                 runs++;
                 return 0;
@@ -187,6 +192,69 @@ TEST_F(Userspace, KnowsWhereTheKernelIs) {
     EXPECT_FALSE(djs_is_kernel(reinterpret_cast<u64>(&script_)));
 }
 
+TEST_F(Userspace, HasAsManyCpusAsThereMayBe) {
+    TearDown();
+    EXPECT_EQ(djs_user_init(0), -ENOMEM);
+    EXPECT_EQ(djs_user_init(DJS_USER_CPUS_MAX + 1), -ENOMEM);
+    ASSERT_EQ(djs_user_init(DJS_USER_CPUS_MAX), 0);
+    load();
+}
+
+// Of each CPU's memory, behind the counters.
+TEST_F(Userspace, PerCpuMemoryIsUsedUp) {
+    constexpr u64 all = DJS_USER_PERCPU_BYTES - DJS_USER_COUNTERS * sizeof(s64);
+    char* const counters = static_cast<char*>(djs_user_symbol("djs_counters"));
+    EXPECT_EQ(djs_user_percpu_alloc(all + 1), nullptr);
+    EXPECT_EQ(djs_user_percpu_alloc(1), counters + DJS_USER_COUNTERS * sizeof(s64));
+    EXPECT_EQ(djs_user_percpu_alloc(64), counters + DJS_USER_COUNTERS * sizeof(s64) + 64);
+    EXPECT_EQ(djs_user_percpu_alloc(all - 127), nullptr);
+    EXPECT_NE(djs_user_percpu_alloc(all - 128), nullptr);
+    EXPECT_EQ(djs_user_percpu_alloc(1), nullptr);
+}
+
+TEST_F(Userspace, LeavesNothing) {
+    const auto mentions = [](const std::string& file) {
+        std::ifstream text(file);
+        size_t count = 0;
+        for (std::string line; std::getline(text, line);)
+            count += line.find("djstap-ring") != std::string::npos;
+        return count;
+    };
+    TearDown();
+    ASSERT_EQ(djs_user_init(2), 0);
+    load();
+    EXPECT_EQ(mentions("/proc/self/maps"), 4U); // each CPU's, and the second one of its data
+    for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        EXPECT_EQ(std::filesystem::read_symlink(each.path(), gone).string().find("djstap-ring"),
+                  std::string::npos);
+    }
+    void* const areas = djs_user_symbol("djs_counters");
+    unsigned char there[1];
+    EXPECT_EQ(mincore(areas, 4096, there), 0);
+    TearDown();
+    EXPECT_EQ(mentions("/proc/self/maps"), 0U);
+    EXPECT_EQ(mincore(areas, 4096, there), -1);
+    ASSERT_EQ(djs_user_init(1), 0);
+}
+
+TEST_F(Userspace, ForgetsWhatItHasComplainedAbout) {
+    djs_user_complain("something %d\nmore", 3);
+    EXPECT_STREQ(djs_user_complaint(), "something 3");
+    load();
+    EXPECT_STREQ(djs_user_complaint(), "");
+}
+
+TEST_F(Userspace, CountsWhatIsTooLong) {
+    load();
+    djs_ctx context{};
+    EXPECT_EQ(djs_reserve(&context, 0, 2 * ring_bytes), nullptr);
+    djs_counts counts{};
+    djs_user_counts(&counts);
+    EXPECT_EQ(counts.oversized, 1u);
+    EXPECT_EQ(counts.lost_records, 0u);
+}
+
 // Strings are read in pieces, none of which crosses the end of a page.
 TEST_F(Userspace, StringsFillTheirRoom) {
     constexpr size_t page = 4096;
@@ -221,4 +289,44 @@ TEST_F(Timers, RunWhenTheyAreDueAndSkipWhatTheyMissed) {
     EXPECT_EQ(runs_at(first + 250 * second_ns), 0u);
     EXPECT_EQ(runs_at(first + 1050 * second_ns), 2u);
     EXPECT_EQ(djs_user_next_timer(), first + 1100 * second_ns);
+}
+
+TEST_F(Timers, VaryTheirPeriods) {
+    const auto range = [](u32 draws) {
+        std::pair<u64, u64> all{UINT64_MAX, 0};
+        for (u32 i = 0; i < draws; i++) {
+            const u64 due = djs_user_next_timer();
+            djs_user_run_due(due);
+            const u64 period = djs_user_next_timer() - due;
+            all = {std::min(all.first, period), std::max(all.second, period)};
+        }
+        return all;
+    };
+    start({1'000'000}, 100'000);
+    const auto [least, most] = range(1000);
+    EXPECT_GE(least, 900'000u);
+    EXPECT_LT(least, 950'000u);
+    EXPECT_LE(most, 1'100'000u);
+    EXPECT_GT(most, 1'050'000u);
+    TearDown();
+    SetUp();
+    // By no more than the period, which is never shorter than 10 us.
+    start({20'000}, 1'000'000);
+    const auto [shortest, longest] = range(1000);
+    EXPECT_EQ(shortest, 10'000u);
+    EXPECT_LE(longest, 40'000u);
+    EXPECT_GT(longest, 30'000u);
+    TearDown();
+    SetUp();
+    start({1'000'000}); // not at all
+    EXPECT_EQ(range(10), std::pair(u64{1'000'000}, u64{1'000'000}));
+}
+
+TEST_F(Timers, ThatAreNoneAreLeftOut) {
+    start({100 * second_ns, 200 * second_ns});
+    djs_session_stop();
+    EXPECT_EQ(djs_user_next_timer(), UINT64_MAX);
+    runs = 0;
+    djs_user_run_due(UINT64_MAX);
+    EXPECT_EQ(runs, 0u);
 }
