@@ -8,7 +8,7 @@
 int test_rcu_depth;
 unsigned test_rcu_waits;
 
-enum { PAGE = 4096, MOST = 1024, MOST_FILLED = 1 << 20 };
+enum { PAGE = 4096, MOST = 4096, MOST_FILLED = 1 << 20 };
 static struct {
     char *mapping, *memory;
     size_t bytes;

@@ -25,8 +25,10 @@ static struct file image_file;
 static struct mm_struct test_spaces[TEST_SPACES];
 
 struct file* test_image_file(const char* text, u64 bytes) {
-    image_file.text = text;
-    image_file.bytes = bytes;
+    if (text) {
+        image_file.text = text;
+        image_file.bytes = bytes;
+    }
     return &image_file;
 }
 

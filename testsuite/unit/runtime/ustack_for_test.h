@@ -15,7 +15,7 @@ extern "C" {
 
 #include "ustack/ustack.h"
 
-/* The file has these bytes from now on. */
+/* The file has these bytes from now on; NULL: those that it has. */
 struct file* test_image_file(const char* text, u64 bytes);
 /* So much of a file is read at a time; after so many reads each returns this. */
 extern u64 test_read_most;

@@ -24,9 +24,14 @@ struct path {
 };
 struct file {
     struct inode* f_inode;
+    struct path f_path;
+    unsigned f_mode;
     const char* text;
     u64 bytes;
 };
+
+#define FMODE_READ 1u
+#define file_inode(file) ((file)->f_inode)
 
 static inline struct inode* d_inode(const struct dentry* dentry) {
     return dentry->d_inode;
