@@ -9,6 +9,7 @@
 #include "include/platform.h"
 
 struct mm_struct;
+struct signal_struct;
 
 struct task_struct {
     pid_t pid, tgid;
@@ -16,11 +17,15 @@ struct task_struct {
     u64 start_boottime, self_exec_id;
     struct mm_struct* mm;
     struct task_struct *real_parent, *group_leader;
+    struct signal_struct* signal;
+    int references;
     bool is_locked;
 };
 
 #define PF_EXITING 0x4
+#define PF_IO_WORKER 0x10
 #define PF_FORKNOEXEC 0x40
+#define PF_USER_WORKER 0x4000
 #define PF_KTHREAD 0x200000
 
 #undef current
