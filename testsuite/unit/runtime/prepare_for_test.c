@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Who fills the tables of stacks, and when (runtime/ustack/prepare.c), for processes that are made
+// up.
+#include "kernel_for_test.h"
+
+#include "linux/fs.h"
+#include "linux/gfp.h"
+#include "linux/hash.h"
+#include "linux/kprobes.h"
+#include "linux/list.h"
+#include "linux/rcupdate.h"
+
+#include "prepare_for_test.h"
+
+struct vm_area_struct {
+    unsigned long vm_start, vm_end, vm_pgoff, vm_flags;
+    struct file* vm_file;
+    struct mm_struct* vm_mm;
+};
+struct mm_struct {
+    struct vm_area_struct areas[64];
+    u32 count, locked, locks, users, stored;
+};
+#define DJSTAP_TEST_MM_TYPES_H /* this is another one */
+#include "linux/sched/signal.h"
+
+#include "ustack_for_test.h"
+
+struct linux_binprm;
+struct pt_regs {
+    u64 argument;
+};
+#define VM_EXEC 4
+#define PAGE_MASK (~(PAGE_SIZE - 1))
+#define djs_register_argument(regs, n) ((n) == 1 ? (regs)->argument : 0)
+#define djs_vdso_address(mm) ((void)(mm), test_vdso)
+#define NOKPROBE_SYMBOL(function) struct test_unused
+#define IS_ERR(pointer) ((unsigned long)(pointer) >= -4095ul)
+#define PTR_ERR(pointer) ((long)(pointer))
+#define ERR_PTR(error) ((void*)(long)(error))
+#define struct_size(pointer, member, count)                                                        \
+    (sizeof(*(pointer)) + (count) * sizeof((pointer)->member[0]))
+#define VMA_ITERATOR(name, mm, from) u32 name = (from) * !(mm)
+#define for_each_vma(at, vma) for (; ((vma) = test_area_of(mm, (at)++)) != NULL;)
+#define xchg(place, value) __atomic_exchange_n(place, value, __ATOMIC_SEQ_CST)
+#define for_each_process(task)                                                                     \
+    for ((task) = processes; (task) < processes + TEST_PROCESSES; (task)++)
+#undef fatal_signal_pending
+#define fatal_signal_pending(task) ((void)(task), test_prepare_is_killed)
+#define mmap_read_lock_killable(mm) test_lock_areas(mm, true)
+#define mmap_read_trylock(mm) (!test_lock_areas(mm, false))
+#define mmap_read_unlock(mm) ((void)(mm)->locks--)
+#define get_task_mm(task) ((task)->mm ? ((task)->mm->users++, (task)->mm) : NULL)
+#define mmput(mm) ((void)(mm)->users--)
+#define get_file(file) (files_held++, (file))
+#define fput(file) ((void)((file) ? files_held-- : 0))
+
+/* The rest of the runtime, and other sources' tests, have their own. */
+#define djs_works_open test_prepare_works_open
+#define djs_works_add test_prepare_works_add
+#define djs_works_try test_prepare_works_try
+#define djs_works_close test_prepare_works_close
+#define djs_works_free test_prepare_works_free
+#define djs_task_events_start test_prepare_events_start
+#define djs_task_events_stop test_prepare_events_stop
+#define djs_user_image_of test_prepare_image_of
+#define djs_user_image_of_kernel test_prepare_image_of_kernel
+#define djs_user_space_set test_prepare_space_set
+#define djs_session_message test_prepare_message
+#define register_kprobe test_prepare_register
+#define unregister_kprobe test_prepare_unregister
+const struct djs_user_image* test_prepare_image_of(struct file* file);
+const struct djs_user_image* test_prepare_image_of_kernel(void);
+int test_prepare_space_set(struct mm_struct* mm, struct djs_user_map* map);
+int test_prepare_register(struct kprobe* kprobe);
+void test_prepare_unregister(struct kprobe* kprobe);
+
+static struct task_struct processes[TEST_PROCESSES];
+static struct mm_struct memories[TEST_PROCESSES];
+static u32 files_held;
+static struct vm_area_struct* test_area_of(struct mm_struct* mm, u32 number);
+static int test_lock_areas(struct mm_struct* mm, bool waits);
+
+#include "ustack/prepare.c"
+
+enum { MOST_PLACED = 64 };
+u64 test_vdso;
+bool test_prepare_is_killed, test_prepare_no_works;
+int test_prepare_error;
+u32 test_prepare_sleeps;
+static struct djs_user_image file_image = {.number = 5, .load_count = 1},
+                             kernel_image = {
+                                 .number = 6, .load_count = 1, .loads = {{0, 0x2000, 0}}};
+static struct test_placed placed[MOST_PLACED];
+static u32 placed_count, due_counts[TEST_PROCESSES];
+static u64 placed_order;
+static struct djs_works* used_works;
+static struct djs_task_event* asked;
+static struct kprobe* probed;
+static struct file mapped_file;
+
+/* ---- the kernel ---- */
+
+static struct vm_area_struct* test_area_of(struct mm_struct* mm, u32 number) {
+    if (!mm->locks)
+        abort();
+    return number < mm->count ? &mm->areas[number] : NULL;
+}
+
+static int test_lock_areas(struct mm_struct* mm, bool waits) {
+    if (waits && test_prepare_is_killed)
+        return -EINTR;
+    if (!waits && mm->locked) {
+        mm->locked--;
+        return -EBUSY;
+    }
+    mm->locks++;
+    return 0;
+}
+
+void usleep_range(unsigned long least, unsigned long most) {
+    test_prepare_sleeps += least < most;
+}
+
+int test_prepare_register(struct kprobe* kprobe) {
+    if (strcmp(kprobe->symbol_name, "perf_event_mmap") || probed)
+        abort();
+    probed = kprobe;
+    return 0;
+}
+
+void test_prepare_unregister(struct kprobe* kprobe) {
+    if (probed != kprobe)
+        abort();
+    probed = NULL;
+}
+
+/* ---- the rest of the runtime ---- */
+
+int test_prepare_works_open(struct djs_works* works) {
+    used_works = works;
+    works->open = true;
+    return 0;
+}
+
+int test_prepare_works_add(struct djs_works* works, struct task_struct* task, gfp_t how) {
+    if (test_prepare_no_works)
+        return -ENOSPC;
+    due_counts[task - processes]++;
+    return 0;
+}
+
+int test_prepare_works_try(struct djs_works* works) {
+    return test_prepare_works_add(works, test_current, 0);
+}
+
+void test_prepare_works_close(struct djs_works* works) {
+    works->open = false;
+}
+
+void test_prepare_works_free(struct djs_works* works) {
+    works->open = false;
+}
+
+int test_prepare_events_start(struct djs_task_event* events, u32 count) {
+    if (count != 2)
+        abort();
+    asked = test_prepare_error ? NULL : events;
+    return test_prepare_error;
+}
+
+void test_prepare_events_stop(struct djs_task_event* events, u32 count) {
+    asked = NULL;
+}
+
+const struct djs_user_image* test_prepare_image_of(struct file* file) {
+    return file == &mapped_file ? &file_image : NULL;
+}
+
+const struct djs_user_image* test_prepare_image_of_kernel(void) {
+    return &kernel_image;
+}
+
+int test_prepare_space_set(struct mm_struct* mm, struct djs_user_map* map) {
+    u32 i;
+
+    mm->stored++;
+    placed_order = map->order;
+    placed_count = map->count;
+    for (i = 0; i < map->count; i++)
+        placed[i] = (struct test_placed){map->mappings[i].begin, map->mappings[i].end,
+                                         map->mappings[i].bias, map->mappings[i].image};
+    kvfree(map);
+    return 0;
+}
+
+void test_prepare_message(u32 id, const char* format, ...) {}
+
+/* ---- for the test ---- */
+
+static void run_as(u32 process) {
+    test_current = &processes[process];
+}
+
+void test_set_areas(u32 process, const struct test_area* areas, u32 count) {
+    struct mm_struct* mm = &memories[process];
+    u32 i;
+
+    memset(mm, 0, sizeof(*mm));
+    mm->count = count;
+    for (i = 0; i < count; i++)
+        mm->areas[i] = (struct vm_area_struct){
+            .vm_start = areas[i].begin,
+            .vm_end = areas[i].end,
+            .vm_pgoff = areas[i].page_in_file,
+            .vm_flags = areas[i].is_code ? VM_EXEC | 1 : 1,
+            .vm_file = areas[i].has_file ? &mapped_file : NULL,
+            .vm_mm = mm,
+        };
+}
+
+void test_set_load(u64 offset, u64 bytes, u64 address) {
+    file_image.loads[0] = (struct djs_user_load){offset, bytes, address};
+}
+
+void test_set_locked(u32 process, u32 looks) {
+    memories[process].locked = looks;
+}
+
+void test_set_flags(u32 process, unsigned flags, bool has_memory) {
+    processes[process] = (struct task_struct){
+        .pid = process + 1,
+        .tgid = process + 1,
+        .flags = flags,
+        .mm = has_memory ? &memories[process] : NULL,
+        .group_leader = &processes[process],
+    };
+    due_counts[process] = 0;
+}
+
+int test_prepare_init(u32 process) {
+    run_as(process);
+    return djs_user_prepare_init();
+}
+
+void test_prepare_exit(void) {
+    djs_user_prepare_exit();
+}
+
+void test_prepare_soon(u32 process) {
+    run_as(process);
+    djs_user_prepare_soon();
+}
+
+void test_prepare_executes(u32 process) {
+    void (*callback)(void*, struct task_struct*, pid_t, struct linux_binprm*) = asked[0].callback;
+
+    run_as(process);
+    callback(NULL, test_current, 0, NULL);
+}
+
+void test_prepare_forks(u32 parent, u32 child) {
+    void (*callback)(void*, struct task_struct*, struct task_struct*) = asked[1].callback;
+
+    run_as(parent);
+    callback(NULL, test_current, &processes[child]);
+}
+
+void test_prepare_shares_memory(u32 process, u32 other) {
+    processes[process].mm = processes[other].mm;
+}
+
+void test_prepare_maps(u32 process, bool is_code, u32 of) {
+    struct vm_area_struct area = {.vm_flags = is_code ? VM_EXEC | 1 : 1, .vm_mm = &memories[of]};
+    struct pt_regs regs = {(u64)&area};
+
+    run_as(process);
+    if (probed->pre_handler(probed, &regs))
+        abort();
+}
+
+u32 test_prepare_due(u32 process) {
+    return due_counts[process];
+}
+
+void test_prepare_runs(u32 process) {
+    run_as(process);
+    for (; due_counts[process]; due_counts[process]--)
+        used_works->function();
+}
+
+u32 test_prepared(u32 process) {
+    return memories[process].stored;
+}
+
+u32 test_placed_count(void) {
+    return placed_count;
+}
+
+struct test_placed test_placed(u32 number) {
+    return placed[number];
+}
+
+u64 test_placed_order(void) {
+    return placed_order;
+}
+
+u32 test_prepare_held(void) {
+    u32 i, held = files_held;
+
+    for (i = 0; i < TEST_PROCESSES; i++)
+        held += memories[i].locks + memories[i].users + processes[i].references;
+    return held;
+}
+
+bool test_prepare_probed(void) {
+    return probed;
+}
