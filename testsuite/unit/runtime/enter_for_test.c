@@ -27,8 +27,8 @@
 #define djs_contexts_init test_contexts_init
 #define djs_contexts_exit test_contexts_exit
 #define djs_context_make test_enter_context_make
-#define djs_enter test_enter
-#define djs_leave test_leave
+#define djs_enter test_enter_context
+#define djs_leave test_leave_context
 #define djs_lock_enter test_lock_enter
 #define djs_lock_wait test_lock_wait
 #define djs_lock_leave test_lock_leave
@@ -103,7 +103,7 @@ static void test_freed(void* memory) {
 #define raw_local_irq_disable() ((void)(test_irqs_off = true))
 #define raw_local_irq_enable() ((void)(test_irqs_off = false))
 #undef raw_local_irq_restore
-#define raw_local_irq_restore(flags) ((void)(test_irqs_off = !((flags)&TEST_IRQS_ON)))
+#define raw_local_irq_restore(flags) ((void)(test_irqs_off = !((flags) & TEST_IRQS_ON)))
 #undef preempt_disable_notrace
 #define preempt_disable_notrace() ((void)test_preemption_off++)
 #undef preempt_enable_notrace

@@ -40,8 +40,8 @@ unsigned long test_variables(u32 cpu);
 
 int test_contexts_init(void);
 void test_contexts_exit(void);
-struct djs_ctx* test_enter(const struct djs_handler* handler, const struct djs_site* site);
-void test_leave(struct djs_ctx* ctx);
+struct djs_ctx* test_enter_context(const struct djs_handler* handler, const struct djs_site* site);
+void test_leave_context(struct djs_ctx* ctx);
 u64 test_lock_enter(const struct djs_handler* handler);
 u64 test_lock_wait(const struct djs_handler* handler);
 void test_lock_leave(const struct djs_handler* handler, u64 flags);

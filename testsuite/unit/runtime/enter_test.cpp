@@ -49,7 +49,7 @@ class Contexts : public testing::Test {
         EXPECT_EQ(test_irqs_off, irqs_off);
         EXPECT_EQ(test_preemption_off, preemption_off);
     }
-    djs_ctx* enter(const djs_handler& handler) { return test_enter(&handler, &site_); }
+    djs_ctx* enter(const djs_handler& handler) { return test_enter_context(&handler, &site_); }
 
     djs_handler plain_{}, locks_{}, several_{};
     djs_site site_{};
@@ -70,7 +70,7 @@ TEST_F(Contexts, AreThoseOfTheirLevels) {
     for (const u32 level : {3U, 2U, 1U, 0U}) {
         test_level = level;
         EXPECT_EQ(enter(plain_), nullptr);
-        test_leave(test_context(level));
+        test_leave_context(test_context(level));
         EXPECT_EQ(test_context(level)->busy, 0U);
         expect_processor(false, static_cast<int>(level));
     }
@@ -82,11 +82,11 @@ TEST_F(Contexts, ClearTheDepthOfCalls) {
     djs_ctx* ctx = enter(plain_);
     ctx->nesting = 5;
     ctx->actions = -1;
-    test_leave(ctx);
+    test_leave_context(ctx);
     ctx = enter(plain_);
     EXPECT_EQ(ctx->nesting, 0U);
     EXPECT_EQ(ctx->actions, 77);
-    test_leave(ctx);
+    test_leave_context(ctx);
 }
 
 TEST_F(Contexts, AreNotForHandlersThatMustNotRun) {
@@ -103,7 +103,7 @@ TEST_F(Contexts, AreNotForHandlersThatMustNotRun) {
         test_level = 0;
         djs_ctx* ctx = enter(*handler);
         ASSERT_NE(ctx, nullptr);
-        test_leave(ctx);
+        test_leave_context(ctx);
     }
     expect_processor(false, 0);
     EXPECT_EQ(test_skipped_busy() + test_skipped_locked() + test_skipped_stack(), 0U);
@@ -118,7 +118,7 @@ TEST_F(Contexts, NeedStack) {
     test_stack_left = 500;
     djs_ctx* ctx = enter(plain_);
     ASSERT_NE(ctx, nullptr);
-    test_leave(ctx);
+    test_leave_context(ctx);
     expect_processor(false, 0);
     EXPECT_EQ(test_lacks_stack(500), 0U);
     EXPECT_EQ(test_lacks_stack(501), 1U);
@@ -133,7 +133,7 @@ TEST_F(Contexts, WithLocksHaveInterruptsDisabled) {
         EXPECT_EQ(ctx->busy, DJS_BUSY_LOCKED);
         EXPECT_EQ(ctx->locks_held, 1U);
         expect_processor(true, 1);
-        test_leave(ctx);
+        test_leave_context(ctx);
         EXPECT_EQ(log(), "released\n");
         EXPECT_EQ(ctx->busy, 0U);
         EXPECT_EQ(ctx->locks_held, 0U);
@@ -150,7 +150,7 @@ TEST_F(Contexts, LeaveInterruptsAsTheyWere) {
         EXPECT_EQ(ctx->busy, DJS_BUSY_LOCKED | (measures ? DJS_BUSY_TIMED : 0));
         EXPECT_EQ(ctx->locks_held, 1U);
         expect_processor(true, 1);
-        test_leave(ctx);
+        test_leave_context(ctx);
         EXPECT_EQ(log(), measures ? "time begins\nreleased slowly\ntime ends\n" : "released\n");
         EXPECT_EQ(ctx->busy, 0U);
         EXPECT_EQ(ctx->locks_held, 0U);
@@ -161,7 +161,7 @@ TEST_F(Contexts, LeaveInterruptsAsTheyWere) {
             ASSERT_NE(ctx, nullptr);
             EXPECT_EQ(ctx->busy, DJS_BUSY_UNLOCKED | (measures ? DJS_BUSY_TIMED : 0));
             expect_processor(true, 1);
-            test_leave(ctx);
+            test_leave_context(ctx);
             EXPECT_EQ(log(), measures ? "time begins\ntime ends\n" : "");
             EXPECT_EQ(ctx->busy, 0U);
             expect_processor(true, 0);
@@ -181,7 +181,7 @@ TEST_F(Contexts, WaitForLocks) {
             EXPECT_EQ(log(), level == 3 ? "try locks\n" : "wait for locks\n");
             EXPECT_EQ(ctx->locks_held, 3U);
             expect_processor(true, 1);
-            test_leave(ctx);
+            test_leave_context(ctx);
             EXPECT_EQ(log(), "released slowly\n");
             EXPECT_EQ(ctx->locks_held, 0U);
             EXPECT_EQ(ctx->busy, 0U);
@@ -221,20 +221,20 @@ TEST_F(Contexts, ReportErrorsWithoutLocks) {
     djs_ctx* ctx = enter(plain_);
     test_fail(ctx, "first", 3);
     test_fail(ctx, "second", 4);
-    test_leave(ctx);
+    test_leave_context(ctx);
     EXPECT_EQ(log(), "error: first 3\n");
     EXPECT_EQ(ctx->error, nullptr);
     EXPECT_EQ(ctx->busy, 0U);
     expect_processor(false, 0);
     ctx = enter(locks_);
     test_fail(ctx, "third", 5);
-    test_leave(ctx);
+    test_leave_context(ctx);
     EXPECT_EQ(log(), "released slowly\nerror: third 5\n");
     EXPECT_EQ(ctx->locks_held, 0U);
     EXPECT_EQ(ctx->busy, 0U);
     expect_processor(false, 0);
     ctx = enter(plain_);
-    test_leave(ctx);
+    test_leave_context(ctx);
     EXPECT_EQ(log(), "");
     test_fail_alone("alone", 6);
     EXPECT_EQ(log(), "error: alone 6\n");
@@ -331,7 +331,7 @@ TEST_F(Contexts, KnowRegistersWhileTheirHandlersRun) {
     EXPECT_EQ(seen, "registers of a program at 4096\nregisters at 4096\nnone at 4096\nnone at 0\n");
     djs_ctx* ctx = enter(plain_);
     test_run_handler(&plain_, &site_, false, false);
-    test_leave(ctx);
+    test_leave_context(ctx);
     EXPECT_EQ(test_skipped_busy(), 1U);
 }
 

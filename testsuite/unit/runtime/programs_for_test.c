@@ -7,6 +7,7 @@
 #include "linux/fs.h"
 #include "linux/mm_types.h"
 #include "linux/namei.h"
+#include "linux/rcupdate.h"
 #include "linux/sched.h"
 
 #include "programs/calls.c"

@@ -34,7 +34,7 @@ static void __attribute__((__format__(__printf__, 1, 2))) note(const char* forma
 }
 
 u32 test_task_gate, test_task_flags;
-int test_task_references;
+int test_current_references;
 bool test_task_has_memory, test_no_queue, test_no_context;
 struct djs_ctx test_task_interrupt;
 
@@ -52,10 +52,10 @@ static struct task_struct current_task;
 #define PF_KTHREAD TEST_KTHREAD
 #define PF_EXITING TEST_EXITING
 static struct task_struct* get_task_struct(struct task_struct* task) {
-    test_task_references++;
+    test_current_references++;
     return task;
 }
-#define put_task_struct(task) ((void)(task), (void)test_task_references--)
+#define put_task_struct(task) ((void)(task), (void)test_current_references--)
 #define get_task_mm(task) ((void)(task), test_task_has_memory ? &memory_of_task : NULL)
 #define mmput(mm) note("memory given back\n")
 #define kthread_use_mm(mm) note("memory of the task\n")
@@ -140,7 +140,7 @@ void test_task_begin(void) {
     memset(&test_task_interrupt, 0, sizeof(test_task_interrupt));
     djs_cpu.contexts = &test_task_interrupt;
     test_task_gate = test_task_flags = 0;
-    test_task_references = 0;
+    test_current_references = 0;
     test_task_has_memory = true;
     test_no_queue = test_no_context = false;
     queued = NULL;

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 extern u32 test_task_gate;
-extern int test_task_references; /* of the current task */
+extern int test_current_references; /* of the current task */
 extern u32 test_task_flags;
 extern bool test_task_has_memory; /* it is no thread of the kernel */
 extern bool test_no_queue, test_no_context;

@@ -36,7 +36,7 @@ class InTask : public testing::Test {
     void TearDown() override {
         test_allocations_left = LONG_MAX;
         djs_tasks_exit();
-        EXPECT_EQ(test_task_references, 0);
+        EXPECT_EQ(test_current_references, 0);
         djs_script = {};
     }
     static std::string log() {
@@ -57,9 +57,9 @@ TEST_F(InTask, ActsForTheInterruptedOne) {
     for (const bool has_memory : {true, false}) {
         test_task_has_memory = has_memory;
         djs_job_start(job);
-        EXPECT_EQ(test_task_references, 1);
+        EXPECT_EQ(test_current_references, 1);
         djs_job_start(job); // it has not run yet
-        EXPECT_EQ(test_task_references, 1);
+        EXPECT_EQ(test_current_references, 1);
         EXPECT_EQ(task_seen, "");
         test_run_jobs();
         EXPECT_EQ(task_seen, "55 0 interrupted on 5 no file");
@@ -67,13 +67,13 @@ TEST_F(InTask, ActsForTheInterruptedOne) {
         EXPECT_EQ(log(), has_memory ? "begins\nmemory of the task\nlocks\nunlocks\nmemory left\n"
                                       "memory given back\nended\n"
                                     : "begins\nlocks\nunlocks\nended\n");
-        EXPECT_EQ(test_task_references, 0);
+        EXPECT_EQ(test_current_references, 0);
         EXPECT_EQ(test_task_context()->task, nullptr);
     }
     EXPECT_EQ(test_task_skipped(), 2U);
     djs_job_start(job);
     djs_job_free(job); // before it ran
-    EXPECT_EQ(test_task_references, 0);
+    EXPECT_EQ(test_current_references, 0);
     test_run_jobs();
     EXPECT_EQ(task_seen, "");
     djs_job_free(nullptr);
@@ -90,9 +90,9 @@ TEST_F(InTask, DoesNotRunWhereItMustNot) {
     test_task_gate |= DJS_HANDLER_CHECKS_STATE;
     test_run_jobs();
     EXPECT_EQ(log(), "begins\nended\n");
-    EXPECT_EQ(test_task_references, 0);
+    EXPECT_EQ(test_current_references, 0);
     djs_job_start(job);
-    EXPECT_EQ(test_task_references, 0);
+    EXPECT_EQ(test_current_references, 0);
     EXPECT_FALSE(test_run_in_task(&handler_, &site_));
     EXPECT_EQ(log(), "begins\nended\n");
     EXPECT_EQ(task_seen, "");
@@ -143,7 +143,7 @@ class Deferred : public testing::Test {
     }
     void TearDown() override {
         test_run_deferred();
-        EXPECT_EQ(test_task_references, 0);
+        EXPECT_EQ(test_current_references, 0);
         djs_script = {};
     }
     static std::string log() {
@@ -164,11 +164,11 @@ class Deferred : public testing::Test {
 TEST_F(Deferred, AreSignalsOfTheirNumbers) {
     for (const s64 number : {s64{1}, s64{64}}) {
         djs_fn_raise(&context_, number);
-        EXPECT_EQ(test_task_references, 1);
+        EXPECT_EQ(test_current_references, 1);
         EXPECT_EQ(log(), "");
         test_run_deferred();
         EXPECT_EQ(log(), "signal " + std::to_string(number) + "\n");
-        EXPECT_EQ(test_task_references, 0);
+        EXPECT_EQ(test_current_references, 0);
     }
     for (const s64 number : {s64{0}, s64{-1}, s64{65}}) {
         djs_fn_raise(&context_, number);
@@ -180,7 +180,7 @@ TEST_F(Deferred, AreSignalsOfTheirNumbers) {
         djs_fn_raise(&context_, 9);
         EXPECT_EQ(error(), "the current task takes no signals");
     }
-    EXPECT_EQ(test_task_references, 0);
+    EXPECT_EQ(test_current_references, 0);
 }
 
 TEST_F(Deferred, AreMessagesOfTheirLevels) {
@@ -223,9 +223,9 @@ TEST_F(Deferred, AreNoMoreThanSixteenAtOnce) {
         EXPECT_EQ(error(), "too many calls of raise() and printk() at once");
         djs_fn_printk(&context_, 4, "");
         EXPECT_EQ(error(), "too many calls of raise() and printk() at once");
-        EXPECT_EQ(test_task_references, 8);
+        EXPECT_EQ(test_current_references, 8);
         test_run_deferred();
-        EXPECT_EQ(test_task_references, 0);
+        EXPECT_EQ(test_current_references, 0);
     }
     log();
     djs_deferred_finish();

@@ -48,7 +48,7 @@ static void note_point(const char* what, const struct tracepoint* point, void* p
         note("with another callback\n");
 }
 
-int tracepoint_probe_register(struct tracepoint* point, void* probe, void* data) {
+static int tracepoint_probe_register(struct tracepoint* point, void* probe, void* data) {
     if (!test_registrations_left) {
         note("refused %s\n", point->name);
         return -ENOMEM;
@@ -58,12 +58,13 @@ int tracepoint_probe_register(struct tracepoint* point, void* probe, void* data)
     return 0;
 }
 
-int tracepoint_probe_unregister(struct tracepoint* point, void* probe, void* data) {
+static int tracepoint_probe_unregister(struct tracepoint* point, void* probe, void* data) {
     note_point("off", point, probe, data);
     return 0;
 }
 
-void for_each_kernel_tracepoint(void (*visit)(struct tracepoint* point, void* data), void* data) {
+static void for_each_kernel_tracepoint(void (*visit)(struct tracepoint* point, void* data),
+                                       void* data) {
     int i;
 
     for (i = 0; i < TEST_POINTS && test_kernel_points[i]; i++) {
@@ -72,7 +73,7 @@ void for_each_kernel_tracepoint(void (*visit)(struct tracepoint* point, void* da
     }
 }
 
-void tracepoint_synchronize_unregister(void) {
+static void tracepoint_synchronize_unregister(void) {
     note("all have left\n");
 }
 

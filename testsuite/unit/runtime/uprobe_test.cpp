@@ -19,13 +19,13 @@ extern bool djs_traced_executes;
 
 namespace {
 
-constexpr u64 code = 0x401000, distance_in_file = 0x400000;
+constexpr u64 probed_code = 0x401000, distance_in_file = 0x400000;
 
 // What the last handler saw, and what it does.
 struct Seen {
     u32 entries, bodies, by_regs;
     u64 address, saved, returned, result;
-} seen;
+} hits_seen;
 bool entry_fails;
 u64 entry_value, changed_result;
 
@@ -58,17 +58,17 @@ class Uprobes : public testing::Test {
         segments_[1].image = 1;
         for (u32 i = 0; i < most; i++) {
             handlers_[i].body = [](djs_ctx* ctx) {
-                seen.bodies++;
-                seen.address = ctx->address;
-                seen.saved = ctx->saved ? ctx->saved[0] : 0;
-                seen.returned = ctx->returned;
-                seen.result = ctx->return_value;
+                hits_seen.bodies++;
+                hits_seen.address = ctx->address;
+                hits_seen.saved = ctx->saved ? ctx->saved[0] : 0;
+                hits_seen.returned = ctx->returned;
+                hits_seen.result = ctx->return_value;
                 if (changed_result)
                     ctx->return_value = changed_result;
             };
             sites_[i].mechanism = DJS_MECHANISM_UPROBE;
             sites_[i].handler = i;
-            sites_[i].address = code + 0x10 * u64{i};
+            sites_[i].address = probed_code + 0x10 * u64{i};
         }
         djs_script.images = images_;
         djs_script.image_count = 2;
@@ -79,7 +79,7 @@ class Uprobes : public testing::Test {
         djs_script.sites = sites_;
         djs_script.site_count = 1;
         djs_script.site_texts = "0123456789abcdef?";
-        seen = {};
+        hits_seen = {};
         entry_fails = false;
         entry_value = changed_result = 0;
         test_has_context = true;
@@ -101,7 +101,7 @@ class Uprobes : public testing::Test {
         djs_traced_pid = 0;
     }
     static void set_file(u32 number, const char* path, unsigned mode, u64 inode) {
-        const struct test_file file { path, mode | 0755U, inode, 1, 1 };
+        const struct test_file file{path, mode | 0755U, inode, 1, 1};
         test_set_file(number, &file);
     }
     static void set_task(pid_t process, u32 file) {
@@ -116,8 +116,8 @@ class Uprobes : public testing::Test {
         sites_[handler].mechanism = DJS_MECHANISM_URETPROBE;
         handlers_[handler].saved = 1;
         handlers_[handler].entry = [](djs_ctx* ctx) {
-            seen.entries++;
-            seen.address = ctx->address;
+            hits_seen.entries++;
+            hits_seen.address = ctx->address;
             ctx->saved[0] = entry_value;
             if (entry_fails)
                 ctx->error = "it fails";
@@ -137,16 +137,12 @@ class Uprobes : public testing::Test {
         return test_uprobe_armed(0) ? "" : test_uprobe_failure(0);
     }
     static int enters(u32 number, u64 stack = 0x7000) {
-        struct test_registers registers {
-            0x555000, stack, 0
-        };
+        struct test_registers registers{0x555000, stack, 0};
         return test_enters(number, &registers);
     }
     // The result that the program sees.
     static u64 returns(u32 number, u64 stack = 0x7000, u64 result = 5) {
-        struct test_registers registers {
-            0x555009, stack + 8, result
-        };
+        struct test_registers registers{0x555009, stack + 8, result};
         test_returns(number, 0x555000, &registers);
         return registers.result;
     }
@@ -269,9 +265,9 @@ TEST_F(Uprobes, NeedTheirCodeWhereNoBuildIdTells) {
     EXPECT_EQ(failure(), "");
     sites_[0].code = 0;
     sites_[0].code_bytes = 4;
-    sites_[0].address = code + 0xffe; // the file ends there
+    sites_[0].address = probed_code + 0xffe; // the file ends there
     EXPECT_EQ(failure(), other);
-    sites_[0].address = code;
+    sites_[0].address = probed_code;
     test_reads_left = 0;
     test_read_result = -EIO;
     EXPECT_EQ(failure(), "the file cannot be read");
@@ -342,35 +338,35 @@ TEST_F(Uprobes, RunFormsWithoutAContext) {
     sites_[1].mechanism = DJS_MECHANISM_URETPROBE;
     for (u32 i = 0; i < 2; i++)
         handlers_[i].by_regs = [](void*, pt_regs* regs) {
-            seen.by_regs += regs != nullptr;
+            hits_seen.by_regs += regs != nullptr;
             return 0;
         };
     attach();
     EXPECT_EQ(enters(1), 0); // of the first site, which was registered last
-    EXPECT_EQ(seen.by_regs, 1U);
+    EXPECT_EQ(hits_seen.by_regs, 1U);
     EXPECT_EQ(returns(0), 5U);
-    EXPECT_EQ(seen.by_regs, 2U);
-    EXPECT_EQ(test_runs_at + seen.bodies, 0U);
+    EXPECT_EQ(hits_seen.by_regs, 2U);
+    EXPECT_EQ(test_runs_at + hits_seen.bodies, 0U);
     set_task(4, 1);
     handlers_[1].arguments[DJS_UPROBE_PROCESS] = 5;
     returns(0);
-    EXPECT_EQ(seen.by_regs, 2U);
+    EXPECT_EQ(hits_seen.by_regs, 2U);
 }
 
 TEST_F(Uprobes, ReturnsHaveAResultThatMayBeChanged) {
     sites_[0].mechanism = DJS_MECHANISM_URETPROBE;
     attach();
     EXPECT_EQ(returns(0), 5U);
-    EXPECT_EQ(seen.bodies, 1U);
-    EXPECT_EQ(seen.result, 5U);
-    EXPECT_EQ(seen.returned, 1U);
-    EXPECT_EQ(seen.address, 0x555000U); // of the function
-    EXPECT_EQ(seen.saved, 0U);
+    EXPECT_EQ(hits_seen.bodies, 1U);
+    EXPECT_EQ(hits_seen.result, 5U);
+    EXPECT_EQ(hits_seen.returned, 1U);
+    EXPECT_EQ(hits_seen.address, 0x555000U); // of the function
+    EXPECT_EQ(hits_seen.saved, 0U);
     changed_result = 105;
     EXPECT_EQ(returns(0), 105U);
     test_has_context = false;
     EXPECT_EQ(returns(0), 5U);
-    EXPECT_EQ(seen.bodies, 2U);
+    EXPECT_EQ(hits_seen.bodies, 2U);
 }
 
 TEST_F(Uprobes, ReturnsHaveTheValuesOfTheirEntry) {
@@ -380,15 +376,15 @@ TEST_F(Uprobes, ReturnsHaveTheValuesOfTheirEntry) {
     for (const u64 stack : {0x7000, 0x6000}) { // one within the other
         entry_value = stack;
         EXPECT_EQ(enters(0, stack), 0);
-        EXPECT_EQ(seen.address, 0x555000U);
+        EXPECT_EQ(hits_seen.address, 0x555000U);
     }
     for (const u64 stack : {0x6000, 0x7000}) {
         returns(0, stack);
-        EXPECT_EQ(seen.saved, stack);
+        EXPECT_EQ(hits_seen.saved, stack);
     }
-    EXPECT_EQ(seen.bodies, 2U);
+    EXPECT_EQ(hits_seen.bodies, 2U);
     returns(0); // its entry was not seen
-    EXPECT_EQ(seen.bodies, 2U);
+    EXPECT_EQ(hits_seen.bodies, 2U);
     // What failed at its entry, or found no context there, is not handled.
     entry_fails = true;
     EXPECT_EQ(enters(0), 0);
@@ -398,7 +394,7 @@ TEST_F(Uprobes, ReturnsHaveTheValuesOfTheirEntry) {
     EXPECT_EQ(enters(0), 0);
     test_has_context = true;
     returns(0);
-    EXPECT_EQ(seen.bodies, 2U);
+    EXPECT_EQ(hits_seen.bodies, 2U);
     // Nor is what concerns nobody at either end.
     EXPECT_EQ(enters(0), 0);
     handlers_[0].arguments[DJS_UPROBE_PROCESS] = 5;
@@ -406,9 +402,9 @@ TEST_F(Uprobes, ReturnsHaveTheValuesOfTheirEntry) {
     EXPECT_EQ(enters(0, 0x5000), 0);
     handlers_[0].arguments[DJS_UPROBE_PROCESS] = 4;
     returns(0, 0x5000);
-    EXPECT_EQ(seen.bodies, 2U);
+    EXPECT_EQ(hits_seen.bodies, 2U);
     returns(0);
-    EXPECT_EQ(seen.bodies, 3U);
+    EXPECT_EQ(hits_seen.bodies, 3U);
 }
 
 TEST_F(Uprobes, ValuesFromBeforeTheyWereDetachedAreForgotten) {
@@ -420,10 +416,10 @@ TEST_F(Uprobes, ValuesFromBeforeTheyWereDetachedAreForgotten) {
     test_uprobe_want(0, true);
     EXPECT_EQ(test_uprobe_attach(), 0);
     returns(0);
-    EXPECT_EQ(seen.bodies, 0U);
+    EXPECT_EQ(hits_seen.bodies, 0U);
     EXPECT_EQ(enters(0), 0);
     returns(0);
-    EXPECT_EQ(seen.bodies, 1U);
+    EXPECT_EQ(hits_seen.bodies, 1U);
 }
 
 // All sites of a handler share the room for their values.

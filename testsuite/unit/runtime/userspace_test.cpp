@@ -65,6 +65,11 @@ class Userspace : public testing::Test {
 
 class Timers : public Userspace {
   protected:
+    void TearDown() override {
+        if (loaded_)
+            djs_session_stop();
+        Userspace::TearDown();
+    }
     // Arms timers with these periods, which vary by so much.
     void start(const std::vector<u64>& periods, u64 varies = 0) {
         handlers_.clear();

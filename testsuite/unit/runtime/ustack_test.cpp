@@ -155,7 +155,7 @@ class UserImages : public testing::Test {
         return djs_unwind_find(&image_.unwind, address, &row_, &scratch);
     }
 
-    djs_user_image image_{};
+    struct djs_user_image image_{};
     djs_user_source source_{};
     djs_unwind_row row_{};
 };
@@ -479,7 +479,7 @@ TEST_F(MappedFiles, AreReadOnce) {
 TEST_F(MappedFiles, AreOthersIfAnythingIsDifferent) {
     EXPECT_EQ(map().number, 0U);
     u32 number = 1;
-    for (u64 test_identity::*each :
+    for (u64 test_identity::* each :
          {&test_identity::device, &test_identity::inode, &test_identity::size}) {
         mapped_.identity.*each += 1;
         EXPECT_EQ(map().number, number++);
@@ -497,7 +497,7 @@ TEST_F(MappedFiles, AreOthersIfAnythingIsDifferent) {
 }
 
 TEST_F(MappedFiles, AreFilesThatCanBeRead) {
-    for (bool test_mapped::*each :
+    for (bool test_mapped::* each :
          {&test_mapped::is_regular, &test_mapped::is_readable, &test_mapped::is_known}) {
         mapped_.*each = false;
         EXPECT_EQ(map().path, nullptr);

@@ -14,7 +14,7 @@ struct hlist_head {
 #define DEFINE_HASHTABLE(name, bits) struct hlist_head name[1 << (bits)]
 #define hash_long(number, bits) ((number) >> 3 & ((1ul << (bits)) - 1))
 #define hlist_entry_or_null(link, type, member)                                                    \
-    ((link) ? (type*)((char*)(link)-offsetof(type, member)) : NULL)
+    ((link) ? (type*)((char*)(link) - offsetof(type, member)) : NULL)
 #define hlist_for_each_entry_rcu_notrace(each, head, member)                                       \
     for ((each) = hlist_entry_or_null((head)->first, __typeof__(*(each)), member); (each);         \
          (each) = hlist_entry_or_null((each)->member.next, __typeof__(*(each)), member))

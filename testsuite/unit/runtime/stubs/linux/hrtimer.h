@@ -8,6 +8,6 @@ struct hrtimer {
     enum hrtimer_restart (*function)(struct hrtimer* timer);
 };
 #define hrtimer_init(timer, clock, mode) ((void)(timer))
-#define ms_to_ktime(ms) ((long)(ms)*1000000)
+#define ms_to_ktime(ms) ((long)(ms) * 1000000)
 #define ns_to_ktime(ns) ((long)(ns))
 #endif

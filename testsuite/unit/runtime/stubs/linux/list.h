@@ -9,7 +9,7 @@ struct list_head {
 };
 
 #define LIST_HEAD(name) struct list_head name = {&(name), &(name)}
-#define list_entry(link, type, member) ((type*)((char*)(link)-offsetof(type, member)))
+#define list_entry(link, type, member) ((type*)((char*)(link) - offsetof(type, member)))
 #define list_for_each_entry(each, head, member)                                                    \
     for ((each) = list_entry((head)->next, __typeof__(*(each)), member);                           \
          &(each)->member != (head);                                                                \

@@ -13,8 +13,9 @@ struct module {
     unsigned int num_tracepoints;
 };
 
-int tracepoint_probe_register(struct tracepoint* point, void* probe, void* data);
-int tracepoint_probe_unregister(struct tracepoint* point, void* probe, void* data);
-void for_each_kernel_tracepoint(void (*visit)(struct tracepoint* point, void* data), void* data);
-void tracepoint_synchronize_unregister(void);
+static int tracepoint_probe_register(struct tracepoint* point, void* probe, void* data);
+static int tracepoint_probe_unregister(struct tracepoint* point, void* probe, void* data);
+static void for_each_kernel_tracepoint(void (*visit)(struct tracepoint* point, void* data),
+                                       void* data);
+static void tracepoint_synchronize_unregister(void);
 #endif
