@@ -133,6 +133,8 @@ struct pt_regs {
 
 static struct djs_cpu other_cpu;
 
+#undef static_assert
+#define static_assert(condition) _Static_assert(condition, #condition) /* as in the kernel */
 #include "context/enter.c"
 
 struct djs_cpu djs_cpu;
