@@ -38,6 +38,7 @@ djs_arena parts_of(const Arena& arena) {
     parts.heap_bytes = arena.heap().bytes;
     parts.slots = arena.slots().as<char>();
     parts.rings = arena.rings().as<char>();
+    parts.processors = sysconf(_SC_NPROCESSORS_CONF);
     const std::time_t now = std::time(nullptr);
     std::tm local{};
     if (localtime_r(&now, &local)) {

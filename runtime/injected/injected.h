@@ -56,6 +56,7 @@ struct djs_arena {
 	/* tz_gmtoff() and tz_name() */
 	s64 seconds_west;
 	char zone[64];
+	s64 processors; /* of the machine */
 };
 
 /* A place in the program from which a handler is called. */

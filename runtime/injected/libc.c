@@ -274,9 +274,8 @@ ssize_t getrandom(void *to, size_t size, unsigned flags)
 	return djs_syscall6(__NR_getrandom, (long)to, (long)size, flags, 0, 0, 0);
 }
 
-/* Of processors or of free pages: enough for what djstap allocates, which the arena limits. */
+/* Of processors, or of free pages: enough for what djstap allocates, which the arena limits. */
 long sysconf(int name)
 {
-	(void)name;
-	return 1 << 20;
+	return name == _SC_NPROCESSORS_CONF ? djs_arena_parts()->processors : 1 << 20;
 }

@@ -39,6 +39,11 @@
 
 void* test_arena; /* what is left of it */
 
+const struct djs_arena* djs_arena_parts(void) {
+    static const struct djs_arena parts = {.processors = 5};
+    return &parts;
+}
+
 void* djs_arena_allocate(u64 bytes) {
     void* memory = test_arena;
 

@@ -36,6 +36,7 @@ gid_t injected_getgid(void);
 gid_t injected_getegid(void);
 pid_t injected_getsid(pid_t pid);
 int injected_sched_getcpu(void);
+long injected_sysconf(int name);
 int injected_clock_gettime(clockid_t clock, struct timespec* now);
 ssize_t injected_getrandom(void* to, size_t size, unsigned flags);
 const struct djs_site* injected_find_site(const struct djs_handler* handler, u64 return_address);
@@ -237,6 +238,11 @@ TEST(Injected, FindsSitesByReturnAddresses) {
     EXPECT_EQ(djs_site_run_address(&sites[3]), 0U);
     djs_injected_places(nullptr, 0, nullptr);
     djs_script = {};
+}
+
+TEST(Injected, KnowsTheProcessorsOfTheMachine) {
+    EXPECT_EQ(injected_sysconf(_SC_NPROCESSORS_CONF), 5);
+    EXPECT_GT(injected_sysconf(_SC_AVPHYS_PAGES), 5);
 }
 
 } // namespace
