@@ -195,10 +195,17 @@ TEST_F(Preparations, ConcernWhatIsCreatedAndMapped) {
 TEST_F(Preparations, OfAKilledTaskAreNotFinished) {
     ASSERT_EQ(test_prepare_init(1), 0);
     const u32 before = test_prepared(0);
-    test_prepare_executes(0);
-    test_prepare_is_killed = true;
-    test_prepare_runs(0);
-    EXPECT_EQ(test_prepared(0), before);
+    // It gets a lock that is free, but waits for no other one.
+    for (const u32 looks : {0U, 1U}) {
+        test_prepare_is_killed = false;
+        test_set_locked(0, looks);
+        test_prepare_executes(0);
+        test_prepare_is_killed = true;
+        test_prepare_runs(0);
+        EXPECT_EQ(test_prepared(0), before) << looks;
+        EXPECT_EQ(test_prepare_held(), 0U);
+        EXPECT_EQ(guarded_count(), 0U);
+    }
     test_prepare_exit();
     EXPECT_EQ(test_prepare_init(1), -EINTR);
     EXPECT_FALSE(test_prepare_probed());
