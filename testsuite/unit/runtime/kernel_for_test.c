@@ -7,6 +7,7 @@
 
 int test_rcu_depth;
 unsigned test_rcu_waits;
+u32 test_count_at_wait;
 
 enum { PAGE = 4096, MOST = 4096, MOST_FILLED = 1 << 20 };
 static struct {
@@ -55,4 +56,13 @@ u32 guarded_count(void) {
     for (i = 0; i < MOST; i++)
         count += allocated[i].memory != NULL;
     return count;
+}
+
+void test_wait_for_others(void) {
+    test_count_at_wait = guarded_count();
+}
+
+void test_synchronize_rcu(void) {
+    test_wait_for_others();
+    test_rcu_waits++;
 }

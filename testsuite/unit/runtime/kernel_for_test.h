@@ -20,6 +20,11 @@ void guarded_free(const void* memory);
 u32 guarded_count(void);
 extern int test_rcu_depth;
 extern unsigned test_rcu_waits; /* how often somebody waited for all who read */
+/* Somebody waits for others, who may use whatever is not freed by then: how much that was the last
+ * time. */
+void test_wait_for_others(void);
+extern u32 test_count_at_wait;
+void test_synchronize_rcu(void);
 #ifdef __cplusplus
 }
 #else
@@ -63,7 +68,7 @@ static inline void atomic64_sub(s64 n, atomic64_t* a) {
 }
 unsigned long test_copy_from_user(void* to, const void* from, unsigned long bytes);
 
-#define DIV_ROUND_UP(n, by) (((n) + (by)-1) / (by))
-#define container_of(pointer, type, member) ((type*)((char*)(pointer)-offsetof(type, member)))
+#define DIV_ROUND_UP(n, by) (((n) + (by) - 1) / (by))
+#define container_of(pointer, type, member) ((type*)((char*)(pointer) - offsetof(type, member)))
 #endif
 #endif

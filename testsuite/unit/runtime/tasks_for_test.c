@@ -12,7 +12,7 @@
 
 #define DJS_HAVE_TRACEPOINTS
 #define DJS_HAVE_RCU_TASKS
-#define synchronize_rcu_tasks() ((void)test_rcu_waits++)
+#define synchronize_rcu_tasks() (test_wait_for_others(), (void)test_task_rcu_waits++)
 #define IS_ENABLED(option) test_is_rt
 #define schedule_timeout_uninterruptible(ticks) test_wait()
 static void test_wait(void);
@@ -37,7 +37,7 @@ static void run(void) {
 static DJS_WORKS(run, works);
 void (*test_work_runs)(void);
 bool test_task_exits, test_is_rt, test_has_task_work = true;
-u32 test_kprobes, test_waits, test_event_waits, test_event_that_fails = 3;
+u32 test_kprobes, test_waits, test_event_waits, test_event_that_fails = 3, test_task_rcu_waits;
 static struct task_struct task;
 enum { MOST_WORKS = 512 };
 static struct {

@@ -35,6 +35,8 @@ void test_task_runs(u32 number);
 /* The same by the function that the work had when it was added. */
 void test_task_runs_late(u32 number);
 extern bool test_task_exits, test_is_rt;
+/* How often somebody waited for all tasks that were preempted. */
+extern u32 test_task_rcu_waits;
 /* The kernel has task_work_add; registered kprobes that are left; times that a task waited. */
 extern bool test_has_task_work;
 void test_forget_task_work(void);

@@ -139,13 +139,16 @@ TEST_F(Works, AreWaitedForWhileTheyAreAddedOrDone) {
 }
 
 TEST_F(Works, AreFreedWhenAllTasksAreGone) {
-    const unsigned waits = test_rcu_waits;
+    const unsigned waits = test_rcu_waits, task_waits = test_task_rcu_waits;
     test_works_free();
-    EXPECT_EQ(test_rcu_waits, waits + 2); // for tasks that were preempted, and those that run
+    EXPECT_EQ(test_task_rcu_waits, task_waits + 1);
+    EXPECT_EQ(test_rcu_waits, waits + 1); // for those that run
+    EXPECT_EQ(test_count_at_wait, kept);
     EXPECT_EQ(guarded_count(), 0U);
     EXPECT_EQ(free_ones(), 0U);
     test_works_free(); // once
-    EXPECT_EQ(test_rcu_waits, waits + 2);
+    EXPECT_EQ(test_task_rcu_waits, task_waits + 1);
+    EXPECT_EQ(test_rcu_waits, waits + 1);
     ASSERT_EQ(test_works_open(), 0);
     EXPECT_EQ(guarded_count(), kept);
 }

@@ -149,6 +149,7 @@ void uprobe_unregister_nosync(struct uprobe* uprobe, struct uprobe_consumer* con
 }
 
 void uprobe_unregister_sync(void) {
+    test_wait_for_others();
     test_uprobe_waits++;
 }
 

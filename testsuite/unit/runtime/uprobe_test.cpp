@@ -172,11 +172,13 @@ TEST_F(Uprobes, ArePlacedInTheirFilesFromTheLastToTheFirst) {
     EXPECT_EQ(test_uprobe_attach(), 0); // they are there
     EXPECT_EQ(test_registered_count(), 3U);
     // One is not wanted, and then again: wherever its path leads now, it is the file of before.
-    const u32 waits = test_uprobe_waits;
+    const u32 waits = test_uprobe_waits, count = guarded_count();
     test_uprobe_want(1, false);
     test_uprobe_disarm();
     EXPECT_EQ(test_registered_count(), 2U);
     EXPECT_EQ(test_uprobe_waits, waits + 1);
+    EXPECT_EQ(test_count_at_wait, count); // whoever runs may use it until then
+    EXPECT_EQ(guarded_count(), count - 1);
     EXPECT_FALSE(test_uprobe_armed(1));
     EXPECT_TRUE(test_uprobe_armed(0) && test_uprobe_armed(2));
     test_uprobe_disarm(); // nothing to wait for

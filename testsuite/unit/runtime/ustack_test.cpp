@@ -686,8 +686,11 @@ TEST_F(UserSpaces, AreForgottenWhenNobodyUsesThem) {
         EXPECT_EQ(djs_user_space_set(test_space(space), test_make_map(1, space + 1)), 0);
     test_set_users(1, 0);
     const unsigned waits = test_rcu_waits;
+    const u32 count = guarded_count();
     EXPECT_TRUE(test_run_queued());
     EXPECT_EQ(test_rcu_waits, waits + 1); // for handlers that look at it
+    EXPECT_EQ(test_count_at_wait, count);
+    EXPECT_EQ(guarded_count(), count - 2); // the space and its map
     EXPECT_EQ(order_of(0), 1U);
     EXPECT_EQ(order_of(1), 0U);
     EXPECT_EQ(order_of(2), 3U);

@@ -5,13 +5,13 @@
 #define DJSTAP_TEST_RCUPDATE_H
 #include <stdlib.h>
 extern int test_rcu_depth;
-extern unsigned test_rcu_waits; /* how often somebody waited for all who read */
 struct rcu_head {
     void* unused;
 };
 #define rcu_read_lock() ((void)test_rcu_depth++)
 #define rcu_read_unlock() ((void)test_rcu_depth--)
 #define rcu_dereference(pointer) (test_rcu_depth > 0 ? (pointer) : (abort(), (pointer)))
-#define synchronize_rcu() ((void)test_rcu_waits++)
+void test_synchronize_rcu(void);
+#define synchronize_rcu() test_synchronize_rcu()
 #define kvfree_rcu(memory, head) kvfree(memory)
 #endif
