@@ -9,11 +9,13 @@ int test_rcu_depth;
 unsigned test_rcu_waits;
 u32 test_count_at_wait;
 
-enum { PAGE = 4096, MOST = 4096, MOST_FILLED = 1 << 20 };
+enum { PAGE = 4096, MOST = 4096, MOST_FILLED = 1 << 20, MOST_LATER = 64 };
 static struct {
     char *mapping, *memory;
     size_t bytes;
 } allocated[MOST];
+static const void* freed_later[MOST_LATER];
+static u32 later_count;
 
 void* guarded_allocate(u64 count, u64 size, int fill) {
     u64 wanted, bytes;
@@ -58,6 +60,17 @@ u32 guarded_count(void) {
     return count;
 }
 
+void test_free_after_readers(const void* memory) {
+    if (later_count == MOST_LATER)
+        abort();
+    freed_later[later_count++] = memory;
+}
+
+void test_readers_are_gone(void) {
+    while (later_count)
+        guarded_free(freed_later[--later_count]);
+}
+
 void test_wait_for_others(void) {
     test_count_at_wait = guarded_count();
 }
@@ -65,4 +78,5 @@ void test_wait_for_others(void) {
 void test_synchronize_rcu(void) {
     test_wait_for_others();
     test_rcu_waits++;
+    test_readers_are_gone();
 }

@@ -25,6 +25,9 @@ extern unsigned test_rcu_waits; /* how often somebody waited for all who read */
 void test_wait_for_others(void);
 extern u32 test_count_at_wait;
 void test_synchronize_rcu(void);
+/* Frees it when those that read have been waited for, or the test says that there are none. */
+void test_free_after_readers(const void* memory);
+void test_readers_are_gone(void);
 #ifdef __cplusplus
 }
 #else

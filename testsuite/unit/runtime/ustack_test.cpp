@@ -623,6 +623,7 @@ class UserSpaces : public testing::Test {
     }
     void TearDown() override {
         djs_user_spaces_exit();
+        test_readers_are_gone();
         EXPECT_FALSE(test_is_queued());
         djs_user_places_exit();
         for (u32 i = 0; i < TEST_SPACES; i++)
@@ -670,8 +671,15 @@ TEST_F(UserSpaces, AreKeptByWhatWasSeenLast) {
     djs_user_map_of(test_space(0))->places = 9;
     EXPECT_EQ(djs_user_space_set(test_space(0), test_make_map(2, 4)), 0); // an older one
     EXPECT_EQ(order_of(0), 5U);
+    test_readers_are_gone();
+    const djs_user_map* const old = djs_user_map_of(test_space(0));
+    const u32 count = guarded_count();
     EXPECT_EQ(djs_user_space_set(test_space(0), test_make_map(2, 7)), 0);
     EXPECT_EQ(order_of(0), 7U);
+    ASSERT_EQ(guarded_count(), count + 1);
+    EXPECT_EQ(old->order, 5U); // a handler may still be reading it
+    test_readers_are_gone();
+    EXPECT_EQ(guarded_count(), count);
     EXPECT_EQ(djs_user_map_of(test_space(0))->places, 9U);
     EXPECT_EQ(test_space_references(0), test_space_references(1));
     test_allocations_left = 1;

@@ -13,5 +13,6 @@ struct rcu_head {
 #define rcu_dereference(pointer) (test_rcu_depth > 0 ? (pointer) : (abort(), (pointer)))
 void test_synchronize_rcu(void);
 #define synchronize_rcu() test_synchronize_rcu()
-#define kvfree_rcu(memory, head) kvfree(memory)
+void test_free_after_readers(const void* memory);
+#define kvfree_rcu(memory, member) ((void)&(memory)->member, test_free_after_readers(memory))
 #endif
