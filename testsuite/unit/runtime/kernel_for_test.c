@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-int test_rcu_depth;
+int test_atomic_depth, test_rcu_depth;
 unsigned test_rcu_waits;
 u32 test_count_at_wait;
 
@@ -72,7 +72,13 @@ void test_readers_are_gone(void) {
 }
 
 void test_wait_for_others(void) {
+    test_may_sleep();
     test_count_at_wait = guarded_count();
+}
+
+void test_may_sleep(void) {
+    if (test_atomic_depth || test_rcu_depth)
+        abort();
 }
 
 void test_synchronize_rcu(void) {

@@ -18,6 +18,10 @@ void* guarded_allocate(u64 count, u64 size, int fill);
 void guarded_free(const void* memory);
 /* How many are not freed. */
 u32 guarded_count(void);
+/* How many locks with which nobody may sleep are held, and callbacks run in which nobody may. */
+extern int test_atomic_depth;
+/* Called by whatever may sleep: that ends the test where it must not. */
+void test_may_sleep(void);
 extern int test_rcu_depth;
 extern unsigned test_rcu_waits; /* how often somebody waited for all who read */
 /* Somebody waits for others, who may use whatever is not freed by then: how much that was the last
@@ -55,8 +59,8 @@ void test_readers_are_gone(void);
 #define kmalloc_array(count, size, flags) guarded_allocate(count, size, 0xa5)
 #define kvmalloc_array(count, size, flags) guarded_allocate(count, size, 0xa5)
 #define kfree(memory) guarded_free(memory)
-#define kvfree(memory) guarded_free(memory)
-#define vfree(memory) guarded_free(memory)
+#define kvfree(memory) (test_may_sleep(), guarded_free(memory))
+#define vfree(memory) (test_may_sleep(), guarded_free(memory))
 #define si_mem_available() test_pages_available
 
 #undef copy_from_user

@@ -51,7 +51,7 @@ struct pt_regs {
 #define mmap_read_trylock(mm) (!test_lock_areas(mm, false))
 #define mmap_read_unlock(mm) ((void)(mm)->locks--)
 #define get_task_mm(task) ((task)->mm ? ((task)->mm->users++, (task)->mm) : NULL)
-#define mmput(mm) ((void)(mm)->users--)
+#define mmput(mm) (test_may_sleep(), (void)(mm)->users--)
 #define get_file(file) (files_held++, (file))
 #define fput(file) ((void)((file) ? files_held-- : 0))
 
@@ -108,6 +108,8 @@ static struct vm_area_struct* test_area_of(struct mm_struct* mm, u32 number) {
 }
 
 static int test_lock_areas(struct mm_struct* mm, bool waits) {
+    if (waits)
+        test_may_sleep();
     if (mm->locked && waits && test_prepare_is_killed) /* a free lock is taken even so */
         return -EINTR;
     if (!waits && mm->locked) {
@@ -119,10 +121,12 @@ static int test_lock_areas(struct mm_struct* mm, bool waits) {
 }
 
 void usleep_range(unsigned long least, unsigned long most) {
+    test_may_sleep();
     test_prepare_sleeps += least < most;
 }
 
 int test_prepare_register(struct kprobe* kprobe) {
+    test_may_sleep();
     if (strcmp(kprobe->symbol_name, "perf_event_mmap") || probed)
         abort();
     probed = kprobe;
@@ -130,6 +134,7 @@ int test_prepare_register(struct kprobe* kprobe) {
 }
 
 void test_prepare_unregister(struct kprobe* kprobe) {
+    test_may_sleep();
     if (probed != kprobe)
         abort();
     probed = NULL;
@@ -138,6 +143,7 @@ void test_prepare_unregister(struct kprobe* kprobe) {
 /* ---- the rest of the runtime ---- */
 
 int test_prepare_works_open(struct djs_works* works) {
+    test_may_sleep();
     used_works = works;
     works->open = true;
     return 0;
@@ -155,14 +161,17 @@ int test_prepare_works_try(struct djs_works* works) {
 }
 
 void test_prepare_works_close(struct djs_works* works) {
+    test_may_sleep();
     works->open = false;
 }
 
 void test_prepare_works_free(struct djs_works* works) {
+    test_may_sleep();
     works->open = false;
 }
 
 int test_prepare_events_start(struct djs_task_event* events, u32 count) {
+    test_may_sleep();
     if (count != 2)
         abort();
     asked = test_prepare_error ? NULL : events;
@@ -170,10 +179,12 @@ int test_prepare_events_start(struct djs_task_event* events, u32 count) {
 }
 
 void test_prepare_events_stop(struct djs_task_event* events, u32 count) {
+    test_may_sleep();
     asked = NULL;
 }
 
 const struct djs_user_image* test_prepare_image_of(struct file* file) {
+    test_may_sleep();
     return file == &mapped_file ? &file_image : NULL;
 }
 
@@ -184,6 +195,7 @@ const struct djs_user_image* test_prepare_image_of_kernel(void) {
 int test_prepare_space_set(struct mm_struct* mm, struct djs_user_map* map) {
     u32 i;
 
+    test_may_sleep();
     mm->stored++;
     placed_order = map->order;
     placed_count = map->count;
@@ -249,21 +261,27 @@ void test_prepare_exit(void) {
 
 void test_prepare_soon(u32 process) {
     run_as(process);
+    test_atomic_depth++;
     djs_user_prepare_soon();
+    test_atomic_depth--;
 }
 
 void test_prepare_executes(u32 process) {
     void (*callback)(void*, struct task_struct*, pid_t, struct linux_binprm*) = asked[0].callback;
 
     run_as(process);
+    test_atomic_depth++;
     callback(NULL, test_current, 0, NULL);
+    test_atomic_depth--;
 }
 
 void test_prepare_forks(u32 parent, u32 child) {
     void (*callback)(void*, struct task_struct*, struct task_struct*) = asked[1].callback;
 
     run_as(parent);
+    test_atomic_depth++;
     callback(NULL, test_current, &processes[child]);
+    test_atomic_depth--;
 }
 
 void test_prepare_shares_memory(u32 process, u32 other) {
@@ -275,8 +293,10 @@ void test_prepare_maps(u32 process, bool is_code, u32 of) {
     struct pt_regs regs = {(u64)&area};
 
     run_as(process);
+    test_atomic_depth++;
     if (probed->pre_handler(probed, &regs))
         abort();
+    test_atomic_depth--;
 }
 
 u32 test_prepare_due(u32 process) {

@@ -94,6 +94,7 @@ void test_process_failed(struct djs_site_run* run, int error, const char* why) {
 }
 
 int test_process_works_open(struct djs_works* works) {
+    test_may_sleep();
     works->open = !test_works_error;
     return test_works_error;
 }
@@ -109,17 +110,20 @@ int test_process_works_add(struct djs_works* works, struct task_struct* task, gf
 }
 
 void test_process_works_close(struct djs_works* works) {
+    test_may_sleep();
     works->open = false;
     due_count = 0;
 }
 
 void test_process_works_free(struct djs_works* works) {
+    test_may_sleep();
     test_process_works_close(works);
 }
 
 int test_process_events_start(struct djs_task_event* events, u32 count) {
     u32 i;
 
+    test_may_sleep();
     if (test_events_error)
         return test_events_error;
     for (i = 0; i < count; i++)
@@ -133,6 +137,7 @@ int test_process_events_start(struct djs_task_event* events, u32 count) {
 void test_process_events_stop(struct djs_task_event* events, u32 count) {
     u32 i, j;
 
+    test_may_sleep();
     for (i = 0; i < count; i++) {
         for (j = 0; j < told_count && told[j] != &events[i]; j++)
             ;
@@ -177,8 +182,10 @@ bool test_executes(u32 task, s32 old_number) {
     void (*callback)(void*, struct task_struct*, pid_t, struct linux_binprm*) =
         callback_of("sched_process_exec");
 
+    test_atomic_depth++;
     if (callback)
         callback(NULL, running(task), old_number, NULL);
+    test_atomic_depth--;
     return callback;
 }
 
@@ -186,16 +193,20 @@ bool test_forks(u32 parent, u32 child) {
     void (*callback)(void*, struct task_struct*, struct task_struct*) =
         callback_of("sched_process_fork");
 
+    test_atomic_depth++;
     if (callback)
         callback(NULL, running(parent), test_task(child));
+    test_atomic_depth--;
     return callback;
 }
 
 bool test_exits(u32 task) {
     void (*callback)(void*, struct task_struct*) = callback_of("sched_process_exit");
 
+    test_atomic_depth++;
     if (callback)
         callback(NULL, running(task));
+    test_atomic_depth--;
     return callback;
 }
 
@@ -204,8 +215,10 @@ bool test_calls(u32 task, long number) {
     struct pt_regs regs = {0x1000, 0, number};
 
     running(task);
+    test_atomic_depth++;
     if (callback)
         callback(NULL, &regs, number);
+    test_atomic_depth--;
     return callback;
 }
 
@@ -214,8 +227,10 @@ long test_call_returns(u32 task, long number, long result) {
     struct pt_regs regs = {0x1000, result, number};
 
     running(task);
+    test_atomic_depth++;
     if (callback)
         callback(NULL, &regs, result);
+    test_atomic_depth--;
     return regs.ax;
 }
 

@@ -27,8 +27,8 @@ class Processes : public testing::Test {
     static constexpr u32 most = 6;
 
     void SetUp() override {
-        const struct test_file one { "/bin/one", S_IFREG | 0755, 17, 1, 1 };
-        const struct test_file two { "/bin/two", S_IFREG | 0755, 18, 1, 1 };
+        const struct test_file one{"/bin/one", S_IFREG | 0755, 17, 1, 1};
+        const struct test_file two{"/bin/two", S_IFREG | 0755, 18, 1, 1};
         test_set_file(0, &one);
         test_set_file(1, &two);
         told.clear();
@@ -49,6 +49,7 @@ class Processes : public testing::Test {
         EXPECT_EQ(test_tasks_locked(), 0U);
         EXPECT_EQ(test_task_references(), 0U);
         EXPECT_EQ(test_rcu_depth, 0);
+        EXPECT_EQ(test_atomic_depth, 0);
         test_allocations_left = LONG_MAX;
         test_events_error = test_works_error = 0;
         test_is_compat = false;

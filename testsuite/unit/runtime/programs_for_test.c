@@ -76,6 +76,7 @@ u32 test_tasks_locked(void) {
 int kern_path(const char* name, unsigned flags, struct path* path) {
     u32 i;
 
+    test_may_sleep();
     for (i = 0; i < TEST_FILES; i++)
         if (paths[i] && !strcmp(paths[i], name) && flags == LOOKUP_FOLLOW) {
             path->dentry = &dentries[i];
@@ -86,6 +87,7 @@ int kern_path(const char* name, unsigned flags, struct path* path) {
 }
 
 void path_put(const struct path* path) {
+    test_may_sleep();
     if (!path->dentry)
         abort();
     paths_held--;

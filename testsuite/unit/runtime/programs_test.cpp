@@ -37,6 +37,7 @@ class Programs : public testing::Test {
         EXPECT_EQ(test_paths_held(), 0U);
         EXPECT_EQ(test_tasks_locked(), 0U);
         EXPECT_EQ(test_rcu_depth, 0);
+        EXPECT_EQ(test_atomic_depth, 0);
     }
     static void task(u32 number, const struct test_task& with) { test_set_task(number, &with); }
     static void file(u32 number, const struct test_file& with) { test_set_file(number, &with); }
@@ -79,7 +80,7 @@ TEST_F(Programs, AreTheFilesThatTasksExecuted) {
 }
 
 TEST_F(Programs, AreRunByTasksThatExecutedTheSameFile) {
-    const struct test_file same { "/bin/one", S_IFREG | 0755, 17, 3, 5 };
+    const struct test_file same{"/bin/one", S_IFREG | 0755, 17, 3, 5};
     file(1, same);
     djs_program program{.path = "/bin/one", .inode = 0, .device = 0, .generation = 0};
     ASSERT_EQ(djs_program_find(&program), 0);

@@ -58,6 +58,7 @@ static int test_task_work_add(struct task_struct* to, struct callback_head* work
 }
 
 int register_kprobe(struct kprobe* kprobe) {
+    test_may_sleep();
     if (strcmp(kprobe->symbol_name, "task_work_add") || kprobe->flags != KPROBE_FLAG_DISABLED)
         abort();
     kprobe->addr = test_has_task_work ? (void*)test_task_work_add : NULL;
@@ -66,6 +67,7 @@ int register_kprobe(struct kprobe* kprobe) {
 }
 
 void unregister_kprobe(struct kprobe* kprobe) {
+    test_may_sleep();
     if (!kprobe->addr)
         abort();
     test_kprobes--;
@@ -111,6 +113,7 @@ void test_works_are_added(u32 waits) {
 }
 
 static void test_wait(void) {
+    test_may_sleep();
     test_waits++;
     if (!adding_waits)
         abort();
@@ -119,10 +122,7 @@ static void test_wait(void) {
 }
 
 void test_works_lock(bool held) {
-    if (held)
-        test_lock(&works_lock);
-    else
-        test_unlock(&works_lock);
+    works_lock.is_held = held;
 }
 
 u32 test_task_works(void) {
@@ -171,11 +171,13 @@ static struct djs_task_event events[] = {
 void for_each_kernel_tracepoint(void (*function)(struct tracepoint*, void*), void* data) {
     u32 i;
 
+    test_may_sleep();
     for (i = 0; i < ARRAY_SIZE(tracepoints); i++)
         function(&tracepoints[i], data);
 }
 
 int tracepoint_probe_register(struct tracepoint* tracepoint, void* probe, void* data) {
+    test_may_sleep();
     if (tracepoint->probe || data)
         abort();
     if (test_event_that_fails < 3 && !strcmp(tracepoint->name, events[test_event_that_fails].name))
@@ -185,12 +187,14 @@ int tracepoint_probe_register(struct tracepoint* tracepoint, void* probe, void* 
 }
 
 void tracepoint_probe_unregister(struct tracepoint* tracepoint, void* probe, void* data) {
+    test_may_sleep();
     if (tracepoint->probe != probe || data)
         abort();
     tracepoint->probe = NULL;
 }
 
 void tracepoint_synchronize_unregister(void) {
+    test_wait_for_others();
     test_event_waits++;
 }
 

@@ -27,6 +27,7 @@ class Works : public testing::Test {
             test_task_runs(0);
         test_task_exits = test_is_rt = false;
         EXPECT_EQ(guarded_count(), 0U);
+        EXPECT_EQ(test_atomic_depth, 0);
     }
     static u32 free_ones() { return test_works_state().free; }
     static u32 wakes() { return test_works_state().wakes - wakes_before; }

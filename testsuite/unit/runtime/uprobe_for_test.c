@@ -108,6 +108,7 @@ struct djs_calls* test_calls_make(u32 count, u32 words) {
 /* ---- the kernel ---- */
 
 static struct file* dentry_open(const struct path* path, int flags, const void* cred) {
+    test_may_sleep();
     if (!path->dentry || flags || cred)
         abort();
     if (test_open_error)
@@ -124,6 +125,7 @@ static void fput(struct file* file) {
 
 struct uprobe* uprobe_register(struct inode* inode, loff_t offset, loff_t semaphore,
                                struct uprobe_consumer* consumer) {
+    test_may_sleep();
     struct uprobe* uprobe = &registered[registered_count];
 
     if (test_uprobe_error)

@@ -97,6 +97,7 @@ class Uprobes : public testing::Test {
         EXPECT_EQ(test_paths_held(), 0U);
         EXPECT_EQ(test_files_open, 0U);
         EXPECT_EQ(test_contexts_left, 0U);
+        EXPECT_EQ(test_atomic_depth, 0);
         djs_script = {};
         djs_traced_pid = 0;
     }

@@ -35,6 +35,7 @@ struct file* test_image_file(const char* text, u64 bytes) {
 ssize_t kernel_read(struct file* file, void* to, size_t bytes, loff_t* position) {
     const u64 at = *position;
 
+    test_may_sleep();
     if (!test_reads_left)
         return test_read_result;
     test_reads_left--;
@@ -50,6 +51,7 @@ ssize_t kernel_read(struct file* file, void* to, size_t bytes, loff_t* position)
 unsigned long test_copy_from_user(void* to, const void* from, unsigned long bytes) {
     const u64 at = (u64)from - (u64)image_file.text;
 
+    test_may_sleep();
     if (at > image_file.bytes || bytes > image_file.bytes - at)
         return bytes;
     memcpy(to, from, bytes);

@@ -34,17 +34,21 @@ extern struct task_struct* test_current;
 
 extern bool test_is_killed;
 #define fatal_signal_pending(task) ((void)(task), test_is_killed)
-#define cond_resched() ((void)0)
+void test_may_sleep(void);
+#define cond_resched() test_may_sleep()
+extern int test_atomic_depth;
 
 static inline void task_lock(struct task_struct* task) {
     if (task->is_locked)
         abort();
     task->is_locked = true;
+    test_atomic_depth++;
 }
 
 static inline void task_unlock(struct task_struct* task) {
     if (!task->is_locked)
         abort();
     task->is_locked = false;
+    test_atomic_depth--;
 }
 #endif

@@ -10,12 +10,15 @@ typedef struct {
     bool is_made, is_held;
 } raw_spinlock_t;
 
+extern int test_atomic_depth;
+
 static inline bool test_try_lock(raw_spinlock_t* lock) {
     const bool was_held = lock->is_held;
 
     if (!lock->is_made)
         abort();
     lock->is_held = true;
+    test_atomic_depth += !was_held;
     return !was_held;
 }
 
@@ -28,6 +31,7 @@ static inline void test_unlock(raw_spinlock_t* lock) {
     if (!lock->is_held)
         abort();
     lock->is_held = false;
+    test_atomic_depth--;
 }
 
 #define DEFINE_RAW_SPINLOCK(name) raw_spinlock_t name = {true, false}

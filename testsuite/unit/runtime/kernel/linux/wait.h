@@ -6,8 +6,8 @@
 typedef struct {
     unsigned wakes;
 } wait_queue_head_t;
-#define __WAIT_QUEUE_HEAD_INITIALIZER(name)                                                        \
-    { 0 }
+#define __WAIT_QUEUE_HEAD_INITIALIZER(name) {0}
 #define wake_up(queue) ((void)(queue)->wakes++)
-#define wait_event(queue, condition) ((condition) ? (void)0 : abort())
+void test_may_sleep(void);
+#define wait_event(queue, condition) (test_may_sleep(), (condition) ? (void)0 : abort())
 #endif

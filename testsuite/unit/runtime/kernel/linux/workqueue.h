@@ -10,7 +10,8 @@ struct delayed_work {
 #define DECLARE_DELAYED_WORK(name, function) struct delayed_work name = {{function}}
 #define HZ 250
 #define queue_delayed_work(queue, what, after) ((void)(test_queued = &(what)->work))
+void test_may_sleep(void);
 #define cancel_delayed_work_sync(what)                                                             \
-    ((void)(test_queued = test_queued == &(what)->work ? NULL : test_queued))
+    (test_may_sleep(), (void)(test_queued = test_queued == &(what)->work ? NULL : test_queued))
 extern struct work_struct* test_queued;
 #endif
