@@ -18,10 +18,9 @@
 static unsigned long vdso_at;
 #define djs_vdso_address(mm) ((void)(mm), vdso_at)
 
-static char* kstrdup(const char* text, int how) {
+static char* kstrdup(const char* text, unsigned how) {
     char* copy = kmalloc(strlen(text) + 1, how);
 
-    (void)how;
     return copy ? strcpy(copy, text) : NULL;
 }
 #define IS_ERR(pointer) ((unsigned long)(pointer) >= -4095ul)

@@ -43,6 +43,25 @@ void test_readers_are_gone(void);
 
 #include "linux/atomic.h"
 
+/* What may wait is told from what must not. */
+#undef GFP_KERNEL
+#undef __GFP_ZERO
+#undef __GFP_RETRY_MAYFAIL
+#undef __GFP_NOWARN
+#define __GFP_ZERO 0x100u
+#define __GFP_DIRECT_RECLAIM 0x400u
+#define __GFP_KSWAPD_RECLAIM 0x800u
+#define __GFP_NOWARN 0x2000u
+#define __GFP_RETRY_MAYFAIL 0x4000u
+#define GFP_KERNEL (__GFP_DIRECT_RECLAIM | __GFP_KSWAPD_RECLAIM)
+#define GFP_NOWAIT __GFP_KSWAPD_RECLAIM
+#define gfpflags_allow_blocking(how) (((how) & __GFP_DIRECT_RECLAIM) != 0)
+static inline void* test_allocate_as(u64 count, u64 size, int fill, unsigned how) {
+    if (gfpflags_allow_blocking(how))
+        test_may_sleep();
+    return guarded_allocate(count, size, fill);
+}
+
 #undef kcalloc
 #undef kvcalloc
 #undef vzalloc
@@ -50,14 +69,14 @@ void test_readers_are_gone(void);
 #undef kvfree
 #undef vfree
 #undef si_mem_available
-#define kzalloc(size, flags) guarded_allocate(1, size, 0)
-#define vzalloc(size) guarded_allocate(1, size, 0)
-#define kcalloc(count, size, flags) guarded_allocate(count, size, 0)
-#define kvcalloc(count, size, flags) guarded_allocate(count, size, 0)
-#define kmalloc(size, flags) guarded_allocate(1, size, 0xa5)
-#define kvmalloc(size, flags) guarded_allocate(1, size, 0xa5)
-#define kmalloc_array(count, size, flags) guarded_allocate(count, size, 0xa5)
-#define kvmalloc_array(count, size, flags) guarded_allocate(count, size, 0xa5)
+#define kzalloc(size, flags) test_allocate_as(1, size, 0, flags)
+#define vzalloc(size) test_allocate_as(1, size, 0, GFP_KERNEL)
+#define kcalloc(count, size, flags) test_allocate_as(count, size, 0, flags)
+#define kvcalloc(count, size, flags) test_allocate_as(count, size, 0, flags)
+#define kmalloc(size, flags) test_allocate_as(1, size, 0xa5, flags)
+#define kvmalloc(size, flags) test_allocate_as(1, size, 0xa5, flags)
+#define kmalloc_array(count, size, flags) test_allocate_as(count, size, 0xa5, flags)
+#define kvmalloc_array(count, size, flags) test_allocate_as(count, size, 0xa5, flags)
 #define kfree(memory) guarded_free(memory)
 #define kvfree(memory) (test_may_sleep(), guarded_free(memory))
 #define vfree(memory) (test_may_sleep(), guarded_free(memory))

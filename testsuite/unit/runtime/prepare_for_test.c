@@ -88,6 +88,7 @@ u64 test_vdso;
 bool test_prepare_is_killed, test_prepare_no_works;
 int test_prepare_error;
 u32 test_prepare_sleeps;
+bool test_prepare_add_may_sleep, test_prepare_add_warns;
 static struct djs_user_image file_image = {.number = 5, .load_count = 1},
                              kernel_image = {
                                  .number = 6, .load_count = 1, .loads = {{0, 0x2000, 0}}};
@@ -150,6 +151,10 @@ int test_prepare_works_open(struct djs_works* works) {
 }
 
 int test_prepare_works_add(struct djs_works* works, struct task_struct* task, gfp_t how) {
+    test_prepare_add_may_sleep = gfpflags_allow_blocking(how);
+    test_prepare_add_warns = !(how & __GFP_NOWARN);
+    if (test_prepare_add_may_sleep)
+        test_may_sleep();
     if (test_prepare_no_works)
         return -ENOSPC;
     due_counts[task - processes]++;
@@ -157,7 +162,7 @@ int test_prepare_works_add(struct djs_works* works, struct task_struct* task, gf
 }
 
 int test_prepare_works_try(struct djs_works* works) {
-    return test_prepare_works_add(works, test_current, 0);
+    return test_prepare_works_add(works, test_current, GFP_NOWAIT | __GFP_NOWARN);
 }
 
 void test_prepare_works_close(struct djs_works* works) {

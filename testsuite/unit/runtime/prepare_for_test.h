@@ -40,6 +40,9 @@ u32 test_prepare_due(u32 process);
 void test_prepare_runs(u32 process);
 extern bool test_prepare_no_works;
 
+/* Of the work that was added last: its memory may be waited for; the kernel warns if there is none.
+ */
+extern bool test_prepare_add_may_sleep, test_prepare_add_warns;
 /* How often mappings of the process were stored, and what was stored last. */
 u32 test_prepared(u32 process);
 struct test_placed {

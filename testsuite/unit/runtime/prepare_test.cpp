@@ -20,6 +20,7 @@ class Preparations : public testing::Test {
         test_set_load(0x1000, 0x1800, 0x401000);
         test_vdso = 0;
         test_prepare_sleeps = 0;
+        test_prepare_add_may_sleep = test_prepare_add_warns = true;
     }
     void TearDown() override {
         test_prepare_exit();
@@ -40,6 +41,12 @@ class Preparations : public testing::Test {
         test_prepare_executes(0);
         EXPECT_EQ(test_prepare_due(0), 1U);
         test_prepare_runs(0);
+    }
+    // What the kernel tells of is told where nobody may wait for memory, or the kernel warn.
+    static void expect_no_wait() {
+        EXPECT_FALSE(test_prepare_add_may_sleep);
+        EXPECT_FALSE(test_prepare_add_warns);
+        test_prepare_add_may_sleep = test_prepare_add_warns = true;
     }
     // Where the file is, in a process that maps it from a page on.
     static struct test_placed placed(u64 begin, u64 page, u64 pages) {
@@ -174,8 +181,12 @@ TEST_F(Preparations, AreDueOnceForSeveralReasons) {
 
 TEST_F(Preparations, ConcernWhatIsCreatedAndMapped) {
     ASSERT_EQ(test_prepare_init(1), 0);
+    test_prepare_executes(1);
+    EXPECT_EQ(test_prepare_due(1), 1U);
+    expect_no_wait();
     test_prepare_forks(0, 2);
     EXPECT_EQ(test_prepare_due(2), 1U);
+    expect_no_wait();
     EXPECT_EQ(test_prepare_due(0), 0U);
     test_prepare_shares_memory(3, 0); // a thread
     test_prepare_forks(0, 3);
@@ -191,6 +202,7 @@ TEST_F(Preparations, ConcernWhatIsCreatedAndMapped) {
     EXPECT_EQ(test_prepare_due(0), 0U);
     test_prepare_maps(0, true, 0);
     EXPECT_EQ(test_prepare_due(0), 1U);
+    expect_no_wait();
 }
 
 TEST_F(Preparations, OfAKilledTaskAreNotFinished) {

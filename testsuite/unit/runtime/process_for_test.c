@@ -49,6 +49,7 @@ void (*test_process_ran)(u32 handler, s32 thread);
 bool test_is_compat, test_process_has_context = true;
 int test_events_error, test_works_error;
 u32 test_tasks_exist;
+bool test_process_add_may_sleep, test_process_add_warns;
 static struct signal_struct signals[TEST_TASKS];
 static struct djs_task_event* told[MOST_EVENTS];
 static u32 told_count;
@@ -100,6 +101,10 @@ int test_process_works_open(struct djs_works* works) {
 }
 
 int test_process_works_add(struct djs_works* works, struct task_struct* task, gfp_t how) {
+    test_process_add_may_sleep = gfpflags_allow_blocking(how);
+    test_process_add_warns = !(how & __GFP_NOWARN);
+    if (test_process_add_may_sleep)
+        test_may_sleep();
     if (!works->open || task->flags & PF_EXITING)
         return -ESRCH;
     if (due_count == MOST_DUE)

@@ -39,6 +39,9 @@ bool test_is_told(const char* event);
 extern bool test_is_compat;
 extern int test_events_error; /* asking fails */
 
+/* Of the work that was added last: its memory may be waited for; the kernel warns if there is none.
+ */
+extern bool test_process_add_may_sleep, test_process_add_warns;
 /* On its way to user mode a task does what it is to do; returns how much that is. */
 u32 test_to_user_mode(u32 task);
 extern int test_works_error; /* works cannot be opened */

@@ -130,6 +130,7 @@ TEST_F(Processes, BeginAndEndWithTheirThreads) {
     EXPECT_EQ(take(), "B10 ");
     task(2, 11, 10, 0);
     EXPECT_TRUE(test_forks(1, 2));
+    EXPECT_FALSE(test_process_add_may_sleep || test_process_add_warns);
     EXPECT_EQ(take(), "");
     EXPECT_EQ(goes_on(2), "b11 ");
     EXPECT_EQ(goes_on(2), ""); // once
@@ -194,6 +195,7 @@ TEST_F(Processes, ThatExistBeginWhenTheyGoOn) {
     test_tasks_exist = 106;
     start();
     const u32 left = guarded_count();
+    EXPECT_TRUE(test_process_add_may_sleep);
     EXPECT_EQ(test_task_references(), 0U);
     EXPECT_EQ(take(), "");
     EXPECT_EQ(goes_on(1), "B11 b11 ");
