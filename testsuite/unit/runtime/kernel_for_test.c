@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-int test_atomic_depth, test_rcu_depth;
+int test_atomic_depth, test_preempt_depth, test_rcu_depth;
 unsigned test_rcu_waits;
 u32 test_count_at_wait;
 
@@ -77,8 +77,14 @@ void test_wait_for_others(void) {
 }
 
 void test_may_sleep(void) {
-    if (test_atomic_depth || test_rcu_depth)
+    if (test_atomic_depth || test_preempt_depth || test_rcu_depth)
         abort();
+}
+
+void test_preempt_enable(void) {
+    if (!test_preempt_depth)
+        abort();
+    test_preempt_depth--;
 }
 
 void test_synchronize_rcu(void) {

@@ -22,6 +22,8 @@ u32 guarded_count(void);
 extern int test_atomic_depth;
 /* Called by whatever may sleep: that ends the test where it must not. */
 void test_may_sleep(void);
+extern int test_preempt_depth; /* how often preemption was disabled */
+void test_preempt_enable(void);
 extern int test_rcu_depth;
 extern unsigned test_rcu_waits; /* how often somebody waited for all who read */
 /* Somebody waits for others, who may use whatever is not freed by then: how much that was the last
@@ -81,6 +83,11 @@ static inline void* test_allocate_as(u64 count, u64 size, int fill, unsigned how
 #define kvfree(memory) (test_may_sleep(), guarded_free(memory))
 #define vfree(memory) (test_may_sleep(), guarded_free(memory))
 #define si_mem_available() test_pages_available
+
+#undef preempt_disable_notrace
+#undef preempt_enable_notrace
+#define preempt_disable_notrace() ((void)test_preempt_depth++)
+#define preempt_enable_notrace() test_preempt_enable()
 
 #undef copy_from_user
 #define copy_from_user(to, from, bytes) test_copy_from_user(to, from, bytes)

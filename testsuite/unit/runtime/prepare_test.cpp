@@ -33,6 +33,7 @@ class Preparations : public testing::Test {
         EXPECT_EQ(test_prepare_held(), 0U);
         EXPECT_EQ(test_rcu_depth, 0);
         EXPECT_EQ(test_atomic_depth, 0);
+        EXPECT_EQ(test_preempt_depth, 0);
         EXPECT_EQ(guarded_count(), 0U);
     }
     // Looks at the mappings of the first process.

@@ -63,6 +63,8 @@ static struct djs_ctx context;
 /* ---- the rest of the runtime ---- */
 
 static void ran(const struct djs_handler* handler) {
+    if (!test_preempt_depth) /* whoever disarms waits only for those who cannot be preempted */
+        abort();
     test_process_ran(handler - djs_script.handlers, test_current->pid);
 }
 

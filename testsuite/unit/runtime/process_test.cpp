@@ -50,6 +50,7 @@ class Processes : public testing::Test {
         EXPECT_EQ(test_task_references(), 0U);
         EXPECT_EQ(test_rcu_depth, 0);
         EXPECT_EQ(test_atomic_depth, 0);
+        EXPECT_EQ(test_preempt_depth, 0);
         test_allocations_left = LONG_MAX;
         test_events_error = test_works_error = 0;
         test_is_compat = false;
@@ -387,6 +388,27 @@ TEST_F(Processes, MakeSystemCalls) {
     EXPECT_FALSE(test_is_told("sys_exit"));
     test_calls(1, SYS_getpid);
     EXPECT_EQ(take(), "c10 ");
+}
+
+TEST_F(Processes, RunFormsWithoutAContext) {
+    add('c', DJS_PROCESS_SYSCALL, "/bin/one");
+    add('r', DJS_PROCESS_SYSCALL_RETURN, "/bin/one");
+    add('B', DJS_PROCESS_BEGIN, "/bin/one");
+    for (djs_handler& handler : handlers_)
+        handler.by_regs = [](void*, pt_regs* regs) {
+            told += regs ? "call " : "life ";
+            EXPECT_GT(test_preempt_depth, 0);
+            return 0;
+        };
+    start();
+    task(1, 10, 10, 0);
+    test_calls(1, SYS_getpid);
+    EXPECT_EQ(take(), "call ");
+    EXPECT_EQ(test_call_returns(1, SYS_getpid, 7), 7);
+    EXPECT_EQ(take(), "call ");
+    test_executes(1, 10);
+    EXPECT_EQ(take(), "life ");
+    test_exits(1);
 }
 
 TEST_F(Processes, ReturnFromCallsWithValuesOfTheirEntry) {

@@ -38,6 +38,7 @@ class Programs : public testing::Test {
         EXPECT_EQ(test_tasks_locked(), 0U);
         EXPECT_EQ(test_rcu_depth, 0);
         EXPECT_EQ(test_atomic_depth, 0);
+        EXPECT_EQ(test_preempt_depth, 0);
     }
     static void task(u32 number, const struct test_task& with) { test_set_task(number, &with); }
     static void file(u32 number, const struct test_file& with) { test_set_file(number, &with); }

@@ -98,6 +98,7 @@ class Uprobes : public testing::Test {
         EXPECT_EQ(test_files_open, 0U);
         EXPECT_EQ(test_contexts_left, 0U);
         EXPECT_EQ(test_atomic_depth, 0);
+        EXPECT_EQ(test_preempt_depth, 0);
         djs_script = {};
         djs_traced_pid = 0;
     }
@@ -342,6 +343,7 @@ TEST_F(Uprobes, RunFormsWithoutAContext) {
     for (u32 i = 0; i < 2; i++)
         handlers_[i].by_regs = [](void*, pt_regs* regs) {
             hits_seen.by_regs += regs != nullptr;
+            EXPECT_GT(test_preempt_depth, 0);
             return 0;
         };
     attach();
