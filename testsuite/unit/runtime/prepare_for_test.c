@@ -19,7 +19,8 @@ struct vm_area_struct {
 };
 struct mm_struct {
     struct vm_area_struct areas[64];
-    u32 count, locked, locks, users, stored;
+    u32 count, locked, stored;
+    int locks, users;
 };
 #define DJSTAP_TEST_MM_TYPES_H /* this is another one */
 #include "linux/sched/signal.h"
@@ -49,11 +50,11 @@ struct pt_regs {
 #define fatal_signal_pending(task) ((void)(task), test_prepare_is_killed)
 #define mmap_read_lock_killable(mm) test_lock_areas(mm, true)
 #define mmap_read_trylock(mm) (!test_lock_areas(mm, false))
-#define mmap_read_unlock(mm) ((void)(mm)->locks--)
+#define mmap_read_unlock(mm) test_put(&(mm)->locks)
 #define get_task_mm(task) ((task)->mm ? ((task)->mm->users++, (task)->mm) : NULL)
-#define mmput(mm) (test_may_sleep(), (void)(mm)->users--)
+#define mmput(mm) (test_may_sleep(), test_put(&(mm)->users))
 #define get_file(file) (files_held++, (file))
-#define fput(file) ((void)((file) ? files_held-- : 0))
+#define fput(file) ((file) ? test_put(&files_held) : (void)0)
 
 /* The rest of the runtime, and other sources' tests, have their own. */
 #define djs_works_open test_prepare_works_open
@@ -77,7 +78,7 @@ void test_prepare_unregister(struct kprobe* kprobe);
 
 static struct task_struct processes[TEST_PROCESSES];
 static struct mm_struct memories[TEST_PROCESSES];
-static u32 files_held;
+static int files_held;
 static struct vm_area_struct* test_area_of(struct mm_struct* mm, u32 number);
 static int test_lock_areas(struct mm_struct* mm, bool waits);
 

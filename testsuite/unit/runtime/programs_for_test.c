@@ -24,7 +24,7 @@ static struct inode inodes[TEST_FILES];
 static struct dentry dentries[TEST_FILES];
 static struct file files[TEST_FILES];
 static const char* paths[TEST_FILES];
-static u32 paths_held;
+static int paths_held[TEST_FILES];
 
 void test_set_task(u32 number, const struct test_task* task) {
     memories[number].exe_file = task->file < TEST_FILES ? &files[task->file] : NULL;
@@ -62,7 +62,11 @@ void test_be_task(u32 number) {
 }
 
 u32 test_paths_held(void) {
-    return paths_held;
+    u32 i, held = 0;
+
+    for (i = 0; i < TEST_FILES; i++)
+        held += paths_held[i];
+    return held;
 }
 
 u32 test_tasks_locked(void) {
@@ -80,7 +84,7 @@ int kern_path(const char* name, unsigned flags, struct path* path) {
     for (i = 0; i < TEST_FILES; i++)
         if (paths[i] && !strcmp(paths[i], name) && flags == LOOKUP_FOLLOW) {
             path->dentry = &dentries[i];
-            paths_held++;
+            paths_held[i]++;
             return 0;
         }
     return -ENOENT;
@@ -90,5 +94,5 @@ void path_put(const struct path* path) {
     test_may_sleep();
     if (!path->dentry)
         abort();
-    paths_held--;
+    test_put(&paths_held[path->dentry - dentries]);
 }

@@ -68,7 +68,7 @@ int register_kprobe(struct kprobe* kprobe) {
 
 void unregister_kprobe(struct kprobe* kprobe) {
     test_may_sleep();
-    if (!kprobe->addr)
+    if (!kprobe->addr || !test_kprobes)
         abort();
     test_kprobes--;
 }

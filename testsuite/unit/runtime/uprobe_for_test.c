@@ -89,7 +89,8 @@ struct djs_ctx* test_enter(const struct djs_handler* handler, const struct djs_s
 void test_leave(struct djs_ctx* ctx) {
     if (ctx->regs || ctx->saved || ctx->returned || ctx->user_regs)
         abort();
-    test_contexts_left--;
+    if (!test_contexts_left--)
+        abort();
 }
 
 void test_run_handler_at(const struct djs_handler* handler, const struct djs_site* site,
@@ -118,7 +119,7 @@ static struct file* dentry_open(const struct path* path, int flags, const void* 
 }
 
 static void fput(struct file* file) {
-    if (file != test_image_file(NULL, 0))
+    if (file != test_image_file(NULL, 0) || !test_files_open)
         abort();
     test_files_open--;
 }

@@ -10,5 +10,5 @@ struct mm_struct {
     int references;
 };
 #define mmgrab(mm) ((void)(mm)->references++)
-#define mmdrop(mm) ((void)(mm)->references--)
+#define mmdrop(mm) test_put(&(mm)->references)
 #endif

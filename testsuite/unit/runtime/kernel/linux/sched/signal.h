@@ -17,6 +17,6 @@ static inline struct task_struct* get_task_struct(struct task_struct* task) {
     return task;
 }
 static inline void put_task_struct(struct task_struct* task) {
-    task->references--;
+    test_put(&task->references);
 }
 #endif
