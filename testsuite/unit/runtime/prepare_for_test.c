@@ -54,7 +54,7 @@ struct pt_regs {
 #define get_task_mm(task) ((task)->mm ? ((task)->mm->users++, (task)->mm) : NULL)
 #define mmput(mm) (test_may_sleep(), test_put(&(mm)->users))
 #define get_file(file) (files_held++, (file))
-#define fput(file) ((file) ? test_put(&files_held) : (void)0)
+#define fput(file) ((file) ? test_put(&files_held) : abort())
 
 /* The rest of the runtime, and other sources' tests, have their own. */
 #define djs_works_open test_prepare_works_open
