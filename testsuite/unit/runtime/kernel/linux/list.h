@@ -40,10 +40,16 @@ static inline void hlist_add_head(struct hlist_node* node, struct hlist_head* he
     head->first = node;
 }
 
-static inline void hlist_del(struct hlist_node* node) {
+static inline void test_hlist_unlink(struct hlist_node* node) {
     *node->pprev = node->next;
     if (node->next)
         node->next->pprev = node->pprev;
     node->pprev = NULL; /* whoever takes it off again ends the test */
+}
+
+/* As does whoever goes on from there: nothing is mapped at such an address. */
+static inline void hlist_del(struct hlist_node* node) {
+    test_hlist_unlink(node);
+    node->next = (struct hlist_node*)0x100;
 }
 #endif

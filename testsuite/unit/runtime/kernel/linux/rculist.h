@@ -6,5 +6,5 @@
 
 #include "linux/rcupdate.h"
 #define hlist_add_head_rcu(node, head) hlist_add_head(node, head)
-#define hlist_del_rcu(node) hlist_del(node)
+#define hlist_del_rcu(node) test_hlist_unlink(node) /* those that read go on from there */
 #endif
