@@ -44,8 +44,7 @@ struct pt_regs {
 #define VMA_ITERATOR(name, mm, from) u32 name = (from) * !(mm)
 #define for_each_vma(at, vma) for (; ((vma) = test_area_of(mm, (at)++)) != NULL;)
 #define xchg(place, value) __atomic_exchange_n(place, value, __ATOMIC_SEQ_CST)
-#define for_each_process(task)                                                                     \
-    for ((task) = processes; (task) < processes + TEST_PROCESSES; (task)++)
+#define for_each_process(task) for ((task) = processes; test_is_process(task); (task)++)
 #undef fatal_signal_pending
 #define fatal_signal_pending(task) ((void)(task), test_prepare_is_killed)
 #define mmap_read_lock_killable(mm) test_lock_areas(mm, true)
@@ -81,6 +80,7 @@ static struct mm_struct memories[TEST_PROCESSES];
 static int files_held;
 static struct vm_area_struct* test_area_of(struct mm_struct* mm, u32 number);
 static int test_lock_areas(struct mm_struct* mm, bool waits);
+static bool test_is_process(const struct task_struct* task);
 
 #include "ustack/prepare.c"
 
@@ -120,6 +120,12 @@ static int test_lock_areas(struct mm_struct* mm, bool waits) {
     }
     mm->locks++;
     return 0;
+}
+
+static bool test_is_process(const struct task_struct* task) {
+    if (!test_rcu_depth) /* processes leave the list meanwhile */
+        abort();
+    return task < processes + TEST_PROCESSES;
 }
 
 void usleep_range(unsigned long least, unsigned long most) {

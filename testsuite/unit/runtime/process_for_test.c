@@ -159,6 +159,8 @@ void test_process_events_stop(struct djs_task_event* events, u32 count) {
 struct task_struct* test_next_task(struct task_struct* task) {
     const u32 next = task ? task - test_task(0) + 1 : 0;
 
+    if (!test_rcu_depth) /* tasks leave the list meanwhile */
+        abort();
     return next < test_tasks_exist ? test_task(next) : NULL;
 }
 

@@ -9,7 +9,7 @@ struct rcu_head {
     void* unused;
 };
 #define rcu_read_lock() ((void)test_rcu_depth++)
-#define rcu_read_unlock() ((void)test_rcu_depth--)
+#define rcu_read_unlock() (test_rcu_depth > 0 ? (void)test_rcu_depth-- : abort())
 #define rcu_dereference(pointer) (test_rcu_depth > 0 ? (pointer) : (abort(), (pointer)))
 void test_synchronize_rcu(void);
 #define synchronize_rcu() test_synchronize_rcu()
