@@ -9,13 +9,24 @@ int test_atomic_depth, test_preempt_depth, test_rcu_depth;
 unsigned test_rcu_waits;
 u32 test_count_at_wait;
 
-enum { PAGE = 4096, MOST = 4096, MOST_FILLED = 1 << 20, MOST_LATER = 64 };
+enum {
+    PAGE = 4096,
+    MOST = 4096,
+    MOST_FILLED = 1 << 20,
+    MOST_LATER = 64,
+    MOST_FREED = 1 << 14,
+    BEHIND = 0x5c /* each byte from the end of what was wanted to the guard */
+};
 static struct {
     char *mapping, *memory;
-    size_t bytes;
+    size_t bytes, wanted;
 } allocated[MOST];
+static struct {
+    char* mapping;
+    size_t bytes;
+} freed[MOST_FREED];
 static const void* freed_later[MOST_LATER];
-static u32 later_count;
+static u32 allocated_count, freed_count, later_count;
 
 void* guarded_allocate(u64 count, u64 size, int fill) {
     u64 wanted, bytes;
@@ -37,27 +48,50 @@ void* guarded_allocate(u64 count, u64 size, int fill) {
     allocated[i].mapping = mapping;
     allocated[i].bytes = bytes + PAGE;
     allocated[i].memory = mapping + bytes - (wanted + 7) / 8 * 8;
+    allocated[i].wanted = wanted;
+    memset(allocated[i].memory + wanted, BEHIND, (8 - wanted % 8) % 8);
+    allocated_count++;
     return allocated[i].memory;
 }
 
+static void give_addresses_back(void) {
+    for (; freed_count; freed_count--)
+        if (munmap(freed[freed_count - 1].mapping, freed[freed_count - 1].bytes))
+            abort();
+}
+
+/* Nobody gets the same addresses before all is free, so that whoever still uses them is seen. */
+static void forbid(char* mapping, size_t bytes) {
+    if (freed_count == MOST_FREED)
+        give_addresses_back();
+    if (mmap(mapping, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0) != mapping)
+        abort();
+    freed[freed_count].mapping = mapping;
+    freed[freed_count++].bytes = bytes;
+}
+
 void guarded_free(const void* memory) {
+    size_t at;
     u32 i;
 
     if (!memory)
         return;
     for (i = 0; i < MOST && allocated[i].memory != memory; i++)
         ;
-    if (i == MOST || munmap(allocated[i].mapping, allocated[i].bytes))
+    if (i == MOST)
         abort();
+    for (at = allocated[i].wanted; at % 8; at++)
+        if (allocated[i].memory[at] != BEHIND)
+            abort();
+    forbid(allocated[i].mapping, allocated[i].bytes);
     allocated[i].memory = NULL;
+    if (!--allocated_count)
+        give_addresses_back();
 }
 
 u32 guarded_count(void) {
-    u32 i, count = 0;
-
-    for (i = 0; i < MOST; i++)
-        count += allocated[i].memory != NULL;
-    return count;
+    return allocated_count;
 }
 
 void test_free_after_readers(const void* memory) {

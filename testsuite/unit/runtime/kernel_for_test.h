@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What sources of the kernel's runtime need beyond userspace/kernel.h, for the *_for_test.c that
- * include them. Memory ends at a page that cannot be accessed, and is gone when it is freed; it is
- * refused as test_allocations_left and test_pages_available (globals_for_test.h) say.
+ * include them. Memory ends at a page that cannot be accessed, and is gone when it is freed, as are
+ * its addresses; it is refused as test_allocations_left and test_pages_available
+ * (globals_for_test.h) say.
  */
 #ifndef DJSTAP_KERNEL_FOR_TEST_H
 #define DJSTAP_KERNEL_FOR_TEST_H
