@@ -66,7 +66,7 @@ struct uprobe {
     struct test_registered what;
     struct uprobe_consumer* consumer;
 };
-static struct uprobe registered[MOST_REGISTERED];
+static struct uprobe* registered[MOST_REGISTERED];
 static u32 registered_count;
 
 /* ---- the rest of the runtime ---- */
@@ -126,27 +126,29 @@ static void fput(struct file* file) {
 
 struct uprobe* uprobe_register(struct inode* inode, loff_t offset, loff_t semaphore,
                                struct uprobe_consumer* consumer) {
-    test_may_sleep();
-    struct uprobe* uprobe = &registered[registered_count];
+    struct uprobe* uprobe;
 
+    test_may_sleep();
     if (test_uprobe_error)
         return ERR_PTR(test_uprobe_error);
-    if (registered_count < MOST_REGISTERED) {
-        uprobe->what = (struct test_registered){inode->i_ino, offset, semaphore,
-                                                consumer->ret_handler != NULL};
-        uprobe->consumer = consumer;
-        registered_count++;
-    }
+    uprobe = malloc(sizeof(*uprobe)); /* none of the memory that a test counts */
+    if (!uprobe || registered_count == MOST_REGISTERED)
+        abort();
+    uprobe->what =
+        (struct test_registered){inode->i_ino, offset, semaphore, consumer->ret_handler != NULL};
+    uprobe->consumer = consumer;
+    registered[registered_count++] = uprobe;
     return uprobe;
 }
 
 void uprobe_unregister_nosync(struct uprobe* uprobe, struct uprobe_consumer* consumer) {
     u32 i;
 
-    for (i = 0; i < registered_count && registered[i].consumer != consumer; i++)
+    for (i = 0; i < registered_count && registered[i] != uprobe; i++)
         ;
-    if (i == registered_count || !uprobe)
+    if (i == registered_count || uprobe->consumer != consumer)
         abort();
+    free(uprobe);
     registered_count--;
     memmove(&registered[i], &registered[i + 1], (registered_count - i) * sizeof(registered[0]));
 }
@@ -203,11 +205,11 @@ u32 test_registered_count(void) {
 }
 
 struct test_registered test_registered(u32 number) {
-    return registered[number].what;
+    return registered[number]->what;
 }
 
 static int hit(u32 number, u64 function, bool returns, struct test_registers* registers) {
-    struct uprobe_consumer* consumer = registered[number].consumer;
+    struct uprobe_consumer* consumer = registered[number]->consumer;
     struct pt_regs regs = {registers->address, registers->stack, registers->result};
     const int told = returns ? consumer->ret_handler(consumer, function, &regs)
                              : consumer->handler(consumer, &regs);
