@@ -87,7 +87,7 @@ static bool test_is_process(const struct task_struct* task);
 enum { MOST_PLACED = 64 };
 u64 test_vdso;
 bool test_prepare_is_killed, test_prepare_no_works;
-int test_prepare_error;
+int test_prepare_error, test_prepare_probe_error;
 u32 test_prepare_sleeps;
 bool test_prepare_add_may_sleep, test_prepare_add_warns;
 static struct djs_user_image file_image = {.number = 5, .load_count = 1},
@@ -137,6 +137,11 @@ int test_prepare_register(struct kprobe* kprobe) {
     test_may_sleep();
     if (strcmp(kprobe->symbol_name, "perf_event_mmap") || probed)
         abort();
+    if (kprobe->addr) /* the kernel leaves the one that it has found, and refuses both */
+        return -EINVAL;
+    kprobe->addr = kprobe;
+    if (test_prepare_probe_error)
+        return test_prepare_probe_error;
     probed = kprobe;
     return 0;
 }
@@ -264,6 +269,7 @@ void test_set_flags(u32 process, unsigned flags, bool has_memory) {
 
 int test_prepare_init(u32 process) {
     run_as(process);
+    mmap_probe.addr = NULL; /* as a module that is loaded again has it */
     return djs_user_prepare_init();
 }
 
@@ -347,4 +353,8 @@ u32 test_prepare_held(void) {
 
 bool test_prepare_probed(void) {
     return probed;
+}
+
+bool test_prepare_asked(void) {
+    return asked;
 }

@@ -24,7 +24,8 @@ void test_set_locked(u32 process, u32 looks);
 void test_set_flags(u32 process, unsigned flags, bool has_memory);
 extern u64 test_vdso;
 extern bool test_prepare_is_killed;
-extern int test_prepare_error; /* the events cannot be asked for */
+extern int test_prepare_error;       /* the events cannot be asked for */
+extern int test_prepare_probe_error; /* mappings cannot be probed */
 
 /* runtime/ustack/ustack.h, in the task of a process. */
 int test_prepare_init(u32 process);
@@ -56,6 +57,7 @@ u64 test_placed_order(void);
 u32 test_prepare_held(void);
 extern u32 test_prepare_sleeps;
 bool test_prepare_probed(void);
+bool test_prepare_asked(void);
 
 #ifdef __cplusplus
 }

@@ -25,11 +25,11 @@ class Preparations : public testing::Test {
     void TearDown() override {
         test_prepare_exit();
         test_prepare_is_killed = test_prepare_no_works = false;
-        test_prepare_error = 0;
+        test_prepare_error = test_prepare_probe_error = 0;
         test_allocations_left = LONG_MAX;
         for (u32 process = 0; process < TEST_PROCESSES; process++)
             test_prepare_runs(process); // the next test begins without any that is due
-        EXPECT_FALSE(test_prepare_probed());
+        EXPECT_FALSE(test_prepare_probed() || test_prepare_asked());
         EXPECT_EQ(test_prepare_held(), 0U);
         EXPECT_EQ(test_rcu_depth, 0);
         EXPECT_EQ(test_atomic_depth, 0);
@@ -230,6 +230,10 @@ TEST_F(Preparations, NeedEventsAndMemory) {
     EXPECT_EQ(test_prepare_init(1), -ENOENT);
     EXPECT_FALSE(test_prepare_probed());
     test_prepare_error = 0;
+    test_prepare_probe_error = -EINVAL;
+    EXPECT_EQ(test_prepare_init(1), -EINVAL);
+    EXPECT_FALSE(test_prepare_probed() || test_prepare_asked());
+    test_prepare_probe_error = 0;
     test_allocations_left = 0;
     EXPECT_EQ(test_prepare_init(1), -ENOMEM);
     EXPECT_FALSE(test_prepare_probed());

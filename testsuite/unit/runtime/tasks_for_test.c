@@ -36,7 +36,7 @@ static void run(void) {
 
 static DJS_WORKS(run, works);
 void (*test_work_runs)(void);
-bool test_task_exits, test_is_rt, test_has_task_work = true;
+bool test_task_exits, test_is_rt, test_has_task_work = true, test_kprobe_is_refused;
 u32 test_kprobes, test_waits, test_event_waits, test_event_that_fails = 3, test_task_rcu_waits;
 static struct task_struct task;
 enum { MOST_WORKS = 512 };
@@ -61,9 +61,15 @@ int register_kprobe(struct kprobe* kprobe) {
     test_may_sleep();
     if (strcmp(kprobe->symbol_name, "task_work_add") || kprobe->flags != KPROBE_FLAG_DISABLED)
         abort();
-    kprobe->addr = test_has_task_work ? (void*)test_task_work_add : NULL;
-    test_kprobes += test_has_task_work;
-    return test_has_task_work ? 0 : -ENOENT;
+    if (kprobe->addr) /* the kernel refuses a symbol and an address */
+        abort();
+    if (!test_has_task_work)
+        return -ENOENT;
+    kprobe->addr = (void*)test_task_work_add;
+    if (test_kprobe_is_refused)
+        return -EINVAL;
+    test_kprobes++;
+    return 0;
 }
 
 void unregister_kprobe(struct kprobe* kprobe) {

@@ -39,6 +39,8 @@ extern bool test_task_exits, test_is_rt;
 extern u32 test_task_rcu_waits;
 /* The kernel has task_work_add; registered kprobes that are left; times that a task waited. */
 extern bool test_has_task_work;
+/* The kernel knows where that is, but lets nobody probe it. */
+extern bool test_kprobe_is_refused;
 void test_forget_task_work(void);
 extern u32 test_kprobes, test_waits;
 

@@ -176,6 +176,14 @@ TEST_F(Works, NeedAFunctionOfTheKernel) {
     test_has_task_work = true;
     EXPECT_EQ(test_works_open(), 0);
     EXPECT_EQ(test_kprobes, 0U); // what it was found by is gone
+    test_works_free();
+    test_forget_task_work();
+    test_kprobe_is_refused = true;
+    EXPECT_EQ(test_works_open(), 0);
+    EXPECT_EQ(test_kprobes, 0U);
+    test_kprobe_is_refused = false;
+    EXPECT_EQ(test_works_add(true), 0);
+    EXPECT_EQ(test_task_works(), 1U);
 }
 
 // There, nobody who must not sleep may allocate.
