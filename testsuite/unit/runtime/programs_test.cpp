@@ -287,12 +287,14 @@ TEST_F(Calls, AreMadeForAsManyAsAreWanted) {
         }
     }
     // Of many more there is a place for each of these, whose numbers are evenly distributed.
-    make(8192);
-    for (unsigned long frame = 1; frame <= 64; frame++)
-        EXPECT_TRUE(begin(0x7ff000000000 + 0x40 * frame));
-    for (unsigned long frame = 1; frame <= 64; frame++)
-        EXPECT_TRUE(ends(0x7ff000000000 + 0x40 * frame));
-    EXPECT_EQ(missed(), 0U);
+    for (const u32 count : {1024U, 8192U}) {
+        make(count);
+        for (unsigned long frame = 1; frame <= 64; frame++)
+            EXPECT_TRUE(begin(0x7ff000000000 + 0x40 * frame));
+        for (unsigned long frame = 1; frame <= 64; frame++)
+            EXPECT_TRUE(ends(0x7ff000000000 + 0x40 * frame)) << count;
+        EXPECT_EQ(missed(), 0U) << count;
+    }
 }
 
 // Where there is no room, the oldest one that does not run a handler gives its place away.
