@@ -30,5 +30,8 @@ static inline void list_add_tail(struct list_head* link, struct list_head* head)
 static inline void list_del(struct list_head* link) {
     link->prev->next = link->next;
     link->next->prev = link->prev;
+    /* Whoever goes on from it, or takes it off again, ends the test. */
+    link->next = (struct list_head*)0x100;
+    link->prev = (struct list_head*)0x122;
 }
 #endif
