@@ -25,9 +25,12 @@ static bool hold(const struct module* module);
 /* The kernel's list begins outside of what is loaded. */
 #define MODULES_VADDR ((unsigned long)modules_of_test)
 #define MODULES_END ((unsigned long)(modules_of_test + TEST_MODULES))
-#define preempt_disable() barrier()
-#define preempt_enable() barrier()
-#define rcu_dereference_sched(pointer) (pointer)
+/* Nothing frees a module, or its symbols, while preemption is off: what is read without that, and a
+ * wait with it, end the test. */
+static int preemption_off;
+#define preempt_disable() ((void)preemption_off++)
+#define preempt_enable() (preemption_off-- > 0 ? (void)0 : abort())
+#define rcu_dereference_sched(pointer) (preemption_off > 0 ? (pointer) : (abort(), (pointer)))
 static void pass(u32 ms);
 #define msleep(ms) pass(ms)
 
@@ -51,10 +54,18 @@ static struct mod_kallsyms kallsyms_of_test[TEST_MODULES];
 static LIST_HEAD(head);
 
 static bool hold(const struct module* module) {
+    if (!preemption_off)
+        abort();
     return !test_modules[module - modules_of_test].cannot_be_held;
 }
 
+static void expect_preemption(void) {
+    if (preemption_off)
+        abort();
+}
+
 static void pass(u32 ms) {
+    expect_preemption();
     if (test_written_ms > ms) {
         test_written_ms -= ms;
     } else if (test_written_ms) {
@@ -99,13 +110,21 @@ static int number_of(const struct module* module) {
 }
 
 int test_module_get(u32 image) {
+    int number;
+
     tell_modules();
-    return number_of(djs_module_get(image));
+    number = number_of(djs_module_get(image));
+    expect_preemption();
+    return number;
 }
 
 int test_module_place(u32 image, int number) {
+    int error;
+
     tell_modules();
-    return djs_module_place(image, &modules_of_test[number]);
+    error = djs_module_place(image, &modules_of_test[number]);
+    expect_preemption();
+    return error;
 }
 
 int test_module_placed(u32 image) {
