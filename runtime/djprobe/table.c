@@ -56,16 +56,18 @@ static long count_entries(unsigned long symbol, u32 own)
 	return table.count;
 }
 
+/* 0: not found yet. */
+static unsigned long found_table;
+
 u32 djs_direct_room(unsigned long symbol, u32 own)
 {
-	static unsigned long found;
 	u32 tries = 10;
 	long count;
 
-	if (!symbol && !found)
-		found = find_table();
+	if (!symbol && !found_table)
+		found_table = find_table();
 	do
-		count = count_entries(symbol ?: found, own);
+		count = count_entries(symbol ?: found_table, own);
 	while (count < 0 && --tries);
 	if (count < 0) {
 		pr_warn_once("%s: the kernel's table of direct calls cannot be read: direct calls "

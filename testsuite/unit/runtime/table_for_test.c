@@ -51,7 +51,7 @@ struct file {
 static struct file file_of_test;
 #define TASK_SIZE_MAX TEST_KERNEL
 #define pr_warn_once(...) note("unknown\n")
-#define container_of(pointer, type, member) ((type*)((char*)(pointer)-offsetof(type, member)))
+#define container_of(pointer, type, member) ((type*)((char*)(pointer) - offsetof(type, member)))
 #define IS_ERR(pointer) ((unsigned long)(pointer) >= (unsigned long)-4095)
 #define INIT_WORK_ONSTACK(work, function) ((void)((work)->run = (function)))
 #undef queue_work
@@ -67,6 +67,14 @@ static struct file file_of_test;
 
 struct file* djs_ftrace_switch_open(int flags) {
     return test_has_switch && flags == O_RDONLY ? &file_of_test : (struct file*)(long)-ENOENT;
+}
+
+void test_table_begin(void) {
+    found_table = 0;
+    test_table = (struct test_table){12, TEST_KERNEL, 100};
+    test_table_address = &test_table;
+    test_has_table_symbol = test_has_switch = true;
+    test_table_log[0] = 0;
 }
 
 u32 test_table_room(bool is_known, u32 own) {

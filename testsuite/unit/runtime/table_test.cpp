@@ -11,12 +11,7 @@ namespace {
 
 class DirectTable : public testing::Test {
   protected:
-    void SetUp() override {
-        test_table = {12, TEST_KERNEL, 100};
-        test_table_address = &test_table;
-        test_has_table_symbol = test_has_switch = true;
-        test_table_log[0] = 0;
-    }
+    void SetUp() override { test_table_begin(); }
     static std::string log() {
         std::string lines = test_table_log;
         test_table_log[0] = 0;
