@@ -6,6 +6,7 @@
 #include "linux/slab.h"
 
 #include "linux/atomic.h"
+#include "linux/mutex.h"
 
 #include "capi_for_test.h"
 #include "instructions_for_test.h"
@@ -54,9 +55,9 @@ u32 test_preempt_count, test_processor;
 #define kvfree(memory) test_freed(memory)
 #define struct_size(p, member, count) (sizeof(*(p)) + (count) * sizeof(*(p)->member))
 #undef mutex_lock
-#define mutex_lock(mutex) note("locked\n")
+#define mutex_lock(mutex) (note("locked\n"), test_lock(mutex))
 #undef mutex_unlock
-#define mutex_unlock(mutex) note("unlocked\n")
+#define mutex_unlock(mutex) (note("unlocked\n"), test_unlock(mutex))
 
 #define __kprobes
 #define asmlinkage

@@ -5,6 +5,7 @@
 #include "linux/slab.h"
 
 #include "linux/atomic.h"
+#include "linux/mutex.h"
 
 #undef DECLARE_PER_CPU
 #define DECLARE_PER_CPU(type, name) extern type name
@@ -61,9 +62,9 @@ static struct task_struct* get_task_struct(struct task_struct* task) {
 #define kthread_use_mm(mm) note("memory of the task\n")
 #define kthread_unuse_mm(mm) note("memory left\n")
 #undef mutex_lock
-#define mutex_lock(mutex) note("begins\n")
+#define mutex_lock(mutex) (note("begins\n"), test_lock(mutex))
 #undef mutex_unlock
-#define mutex_unlock(mutex) note("ended\n")
+#define mutex_unlock(mutex) (note("ended\n"), test_unlock(mutex))
 
 struct workqueue_struct {
     int unused;
@@ -79,7 +80,7 @@ static struct work_struct* queued;
 #define cancel_work_sync(work) (queued == (work) && (queued = NULL, true))
 #define INIT_WORK(work, function) ((void)((work)->run = (function)))
 #define kzalloc(size, flags) djs_user_zeroed(1, size)
-#define container_of(pointer, type, member) ((type*)((char*)(pointer)-offsetof(type, member)))
+#define container_of(pointer, type, member) ((type*)((char*)(pointer) - offsetof(type, member)))
 #undef preempt_disable_notrace
 #define preempt_disable_notrace() note("preemption off\n")
 #undef preempt_enable_notrace

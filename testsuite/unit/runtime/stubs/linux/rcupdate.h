@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's header, of which sites_for_test.c needs nothing. */
+/* The kernel's header: each test that needs something of it has that. */
