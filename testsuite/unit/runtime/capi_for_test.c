@@ -10,18 +10,12 @@
 
 #include "capi_for_test.h"
 #include "instructions_for_test.h"
+#include "log_for_test.h"
 
 char test_capi_log[2048];
 long test_capi_live;
 
-static void __attribute__((__format__(__printf__, 1, 2))) note(const char* format, ...) {
-    size_t used = strlen(test_capi_log);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(test_capi_log + used, sizeof(test_capi_log) - used, format, arguments);
-    va_end(arguments);
-}
+#define note(...) log_for_test(test_capi_log, sizeof(test_capi_log), __VA_ARGS__)
 
 static void* test_allocated(u64 count, u64 size) {
     void* memory = djs_user_zeroed(count, size);

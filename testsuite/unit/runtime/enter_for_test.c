@@ -46,17 +46,10 @@
 #define djs_locks_take test_enter_locks_take
 #define djs_locks_release test_enter_locks_release
 #include "enter_for_test.h"
+#include "log_for_test.h"
 
 char test_enter_log[1024];
-
-static void __attribute__((__format__(__printf__, 1, 2))) note(const char* format, ...) {
-    size_t used = strlen(test_enter_log);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(test_enter_log + used, sizeof(test_enter_log) - used, format, arguments);
-    va_end(arguments);
-}
+#define note(...) log_for_test(test_enter_log, sizeof(test_enter_log), __VA_ARGS__)
 
 u32 test_level;
 bool test_irqs_off, test_stack_is_ample, test_locks_free, test_locks_free_later;

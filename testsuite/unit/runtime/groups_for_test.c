@@ -13,18 +13,12 @@
 #define djs_ftrace_dead test_groups_ftrace_dead
 #define djs_sites test_groups_sites
 #include "groups_for_test.h"
+#include "log_for_test.h"
 
 char test_groups_log[2048];
 long test_groups_live;
 
-static void __attribute__((__format__(__printf__, 1, 2))) note(const char* format, ...) {
-    size_t used = strlen(test_groups_log);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(test_groups_log + used, sizeof(test_groups_log) - used, format, arguments);
-    va_end(arguments);
-}
+#define note(...) log_for_test(test_groups_log, sizeof(test_groups_log), __VA_ARGS__)
 
 static void* test_allocated(u64 count, u64 size) {
     void* memory = djs_user_zeroed(count, size);

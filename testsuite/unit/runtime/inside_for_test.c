@@ -11,17 +11,10 @@
 #define djs_cpu_sum test_inside_sum
 #define djs_gate test_inside_gate
 #include "inside_for_test.h"
+#include "log_for_test.h"
 
 char test_inside_log[2048];
-
-static void __attribute__((__format__(__printf__, 1, 2))) note(const char* format, ...) {
-    size_t used = strlen(test_inside_log);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(test_inside_log + used, sizeof(test_inside_log) - used, format, arguments);
-    va_end(arguments);
-}
+#define note(...) log_for_test(test_inside_log, sizeof(test_inside_log), __VA_ARGS__)
 
 unsigned long test_inside_now;
 void (*test_inside_slept)(void);
@@ -65,15 +58,7 @@ struct delayed_work {
 
 #include "djprobe/inside.c"
 
-void djs_session_message(u32 id, const char* format, ...) {
-    size_t used = strlen(test_inside_log);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(test_inside_log + used, sizeof(test_inside_log) - used, format, arguments);
-    va_end(arguments);
-    note("\n");
-}
+LOG_SESSION_MESSAGES(test_inside_log)
 
 u64 djs_cpu_sum(size_t field_offset) {
     return field_offset == offsetof(struct djs_cpu, inside) ? (u64)test_calls_inside : 12345;

@@ -23,18 +23,11 @@
 /* What other sources have of this. */
 #define djs_cpu test_overload_cpu
 #define djs_session_message test_overload_message
+#include "log_for_test.h"
 #include "overload_for_test.h"
 
 char test_overload_log[1024];
-
-static void __attribute__((__format__(__printf__, 1, 2))) note(const char* format, ...) {
-    size_t used = strlen(test_overload_log);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(test_overload_log + used, sizeof(test_overload_log) - used, format, arguments);
-    va_end(arguments);
-}
+#define note(...) log_for_test(test_overload_log, sizeof(test_overload_log), __VA_ARGS__)
 
 u64 test_overload_now;
 bool test_has_registers, test_in_user_mode, test_in_softirq;
@@ -73,7 +66,7 @@ static struct module module_of_test = {
 #define preempt_count() (test_in_softirq ? SOFTIRQ_OFFSET : 0)
 
 #define djs_cycles() test_overload_now
-#define container_of(pointer, type, member) ((type*)((char*)(pointer)-offsetof(type, member)))
+#define container_of(pointer, type, member) ((type*)((char*)(pointer) - offsetof(type, member)))
 
 static int atomic_cmpxchg(atomic_t* place, int old, int value) {
     int was = place->counter;
@@ -106,15 +99,7 @@ static u32 test_times;
 
 struct djs_cpu djs_cpu;
 
-void djs_session_message(u32 id, const char* format, ...) {
-    size_t used = strlen(test_overload_log);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(test_overload_log + used, sizeof(test_overload_log) - used, format, arguments);
-    va_end(arguments);
-    note("\n");
-}
+LOG_SESSION_MESSAGES(test_overload_log)
 
 static int (*stops)(unsigned int cpu);
 

@@ -15,6 +15,7 @@
 #define djs_ftrace_dead test_registry_ftrace_dead
 #define djs_kprobe_refused test_registry_refused
 #define djs_sites test_registry_sites
+#include "log_for_test.h"
 #include "registered_for_test.h"
 
 typedef char kprobe_opcode_t;
@@ -50,24 +51,9 @@ static struct djs_site sites_of_test[TEST_PROBES];
 static struct djs_site_run runs_of_test[TEST_PROBES];
 struct djs_site_run* djs_sites = runs_of_test;
 
-static void __attribute__((__format__(__printf__, 1, 2))) note(const char* format, ...) {
-    size_t used = strlen(test_registry_log);
-    va_list arguments;
+#define note(...) log_for_test(test_registry_log, sizeof(test_registry_log), __VA_ARGS__)
 
-    va_start(arguments, format);
-    vsnprintf(test_registry_log + used, sizeof(test_registry_log) - used, format, arguments);
-    va_end(arguments);
-}
-
-void djs_session_message(u32 id, const char* format, ...) {
-    size_t used = strlen(test_registry_log);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(test_registry_log + used, sizeof(test_registry_log) - used, format, arguments);
-    va_end(arguments);
-    note("\n");
-}
+LOG_SESSION_MESSAGES(test_registry_log)
 
 static int number_of_run(const struct djs_site_run* run) {
     return (int)(run - runs_of_test);

@@ -13,18 +13,11 @@
 #define djs_direct_lock test_table_direct_lock
 #define djs_direct_unlock test_table_direct_unlock
 #define djs_ftrace_switch_open test_table_switch_open
+#include "log_for_test.h"
 #include "table_for_test.h"
 
 char test_table_log[512];
-
-static void __attribute__((__format__(__printf__, 1, 2))) note(const char* format, ...) {
-    size_t used = strlen(test_table_log);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(test_table_log + used, sizeof(test_table_log) - used, format, arguments);
-    va_end(arguments);
-}
+#define note(...) log_for_test(test_table_log, sizeof(test_table_log), __VA_ARGS__)
 
 struct test_table test_table;
 struct test_table* test_table_address;

@@ -21,18 +21,11 @@
 #define djs_task_lock test_task_lock
 #define djs_task_unlock test_task_unlock
 #define djs_end_walks test_task_end_walks
+#include "log_for_test.h"
 #include "task_for_test.h"
 
 char test_task_log[2048];
-
-static void __attribute__((__format__(__printf__, 1, 2))) note(const char* format, ...) {
-    size_t used = strlen(test_task_log);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(test_task_log + used, sizeof(test_task_log) - used, format, arguments);
-    va_end(arguments);
-}
+#define note(...) log_for_test(test_task_log, sizeof(test_task_log), __VA_ARGS__)
 
 u32 test_task_gate, test_task_flags;
 int test_current_references;

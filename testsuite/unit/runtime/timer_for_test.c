@@ -13,15 +13,11 @@
 #define djs_job_make test_timer_job_make
 #define djs_job_start test_timer_job_start
 #define djs_job_free test_timer_job_free
+#include "log_for_test.h"
 #include "timer_for_test.h"
 
 char test_timer_log[1024];
-
-static void note(const char* text) {
-    size_t used = strlen(test_timer_log);
-
-    snprintf(test_timer_log + used, sizeof(test_timer_log) - used, "%s\n", text);
-}
+#define note(text) log_for_test(test_timer_log, sizeof(test_timer_log), "%s\n", text)
 
 bool test_timer_wanted[TEST_TIMERS], test_timer_armed[TEST_TIMERS], test_no_job;
 u64 test_timer_random;
@@ -44,7 +40,7 @@ static void test_freed(void* memory) {
 #undef kfree
 #define kfree(memory) test_freed(memory)
 #define get_random_u64() test_timer_random
-#define container_of(pointer, type, member) ((type*)((char*)(pointer)-offsetof(type, member)))
+#define container_of(pointer, type, member) ((type*)((char*)(pointer) - offsetof(type, member)))
 #define NSEC_PER_USEC 1000L
 #define HRTIMER_MODE_REL_HARD 0
 #define hrtimer_start(timer, interval, mode) (note("started"), test_timer_interval = (interval))

@@ -52,7 +52,9 @@ class KernelTimers : public testing::Test {
         return test_timer_interval;
     }
     static s64 next() {
+        test_timer_log[0] = 0;
         test_timer_expires(0);
+        EXPECT_EQ(log(), "handler\n");
         return test_timer_interval;
     }
 

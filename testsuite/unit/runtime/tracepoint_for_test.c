@@ -12,6 +12,7 @@
 #define djs_sites test_point_sites
 #define djs_site_failed test_point_failed
 #define djs_module_placed test_point_module
+#include "log_for_test.h"
 #include "tracepoint_for_test.h"
 
 #include "tracepoint/tracepoint.c"
@@ -31,14 +32,7 @@ static struct tracepoint kernel_points[TEST_POINTS], module_points[TEST_POINTS];
 static tracepoint_ptr_t module_pointers[TEST_POINTS];
 static struct module module_of_test = {.tracepoints_ptrs = module_pointers};
 
-static void __attribute__((__format__(__printf__, 1, 2))) note(const char* format, ...) {
-    size_t used = strlen(test_points_log);
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(test_points_log + used, sizeof(test_points_log) - used, format, arguments);
-    va_end(arguments);
-}
+#define note(...) log_for_test(test_points_log, sizeof(test_points_log), __VA_ARGS__)
 
 static void note_point(const char* what, const struct tracepoint* point, void* probe, void* data) {
     const struct djs_site* site = data;
