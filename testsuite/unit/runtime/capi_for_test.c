@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <setjmp.h>
-#include <stdio.h>
-#include <sys/types.h>
 
-#include "linux/slab.h"
+#include "kernel_for_test.h"
 
-#include "linux/atomic.h"
 #include "linux/mutex.h"
 
 #include "capi_for_test.h"
@@ -13,21 +10,8 @@
 #include "log_for_test.h"
 
 char test_capi_log[2048];
-long test_capi_live;
 
 #define note(...) log_for_test(test_capi_log, sizeof(test_capi_log), __VA_ARGS__)
-
-static void* test_allocated(u64 count, u64 size) {
-    void* memory = djs_user_zeroed(count, size);
-
-    test_capi_live += memory != NULL;
-    return memory;
-}
-
-static void test_freed(void* memory) {
-    test_capi_live -= memory != NULL;
-    free(memory);
-}
 
 #define PROCESSORS 2
 u32 test_preempt_count, test_processor;
@@ -36,17 +20,13 @@ u32 test_preempt_count, test_processor;
 #define this_cpu_read(place) (place)
 #define this_cpu_write(place, value) ((place) = (value))
 #define this_cpu_inc(place) ((&(place))[test_processor]++)
-#define alloc_percpu(type) ((type*)test_allocated(PROCESSORS, sizeof(type)))
+#define alloc_percpu(type) ((type*)guarded_allocate(PROCESSORS, sizeof(type), 0))
 #undef free_percpu
-#define free_percpu(pointer) test_freed(pointer)
+#define free_percpu(pointer) guarded_free(pointer)
 #undef per_cpu_ptr
 #define per_cpu_ptr(pointer, cpu) ((pointer) + (cpu))
 #undef for_each_possible_cpu
 #define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < PROCESSORS; (cpu)++)
-#define kvzalloc(size, flags) test_allocated(1, size)
-#define kvmalloc_array(count, size, flags) test_allocated(count, size)
-#undef kvfree
-#define kvfree(memory) test_freed(memory)
 #define struct_size(p, member, count) (sizeof(*(p)) + (count) * sizeof(*(p)->member))
 #undef mutex_lock
 #define mutex_lock(mutex) (note("locked\n"), test_lock(mutex))
@@ -216,8 +196,8 @@ static void hit(struct djprobe* probe, struct pt_regs* regs) {
     test_handler_calls = calls;
 }
 
-/* Sets that the kernel keeps calling are never freed. */
-struct djprobe_set* test_capi_kept[8];
+/* Sets that the kernel keeps calling, which only the end of a test frees. */
+static struct djprobe_set* kept[TEST_DJPROBES];
 static u32 kept_count;
 
 void test_capi_begin(void) {
@@ -228,6 +208,8 @@ void test_capi_begin(void) {
     for (i = 0; i < TEST_DJPROBES; i++)
         if (probes_of_test[i].set)
             unregister_djprobe(&probes_of_test[i]);
+    while (kept_count)
+        guarded_free(kept[--kept_count]);
     filtered = NULL;
     memset(test_djprobes, 0, sizeof(test_djprobes));
     memset(probes_of_test, 0, sizeof(probes_of_test));
@@ -294,7 +276,7 @@ int test_capi_register(const int* numbers, int count) {
 bool test_capi_unregister(int number) {
     tell_probes();
     if (test_unregister_fails || test_calls_stay)
-        test_capi_kept[kept_count++ % 8] = probes_of_test[number].set;
+        kept[kept_count++] = probes_of_test[number].set;
     if (setjmp(never))
         return false;
     unregister_djprobe(&probes_of_test[number]);

@@ -34,7 +34,6 @@ extern u32 test_handler_level;
 extern int test_capi_enabled, test_filter_fails, test_direct_fails, test_unregister_fails;
 extern u32 test_direct_room;
 extern bool test_calls_stay, test_module_is_live;
-extern long test_capi_live; /* allocations that are not freed */
 extern char test_capi_log[2048];
 
 void test_capi_begin(void);

@@ -3,6 +3,7 @@
 // when the kernel refuses something.
 #include "capi_for_test.h"
 #include "globals_for_test.h"
+#include "kernel_for_test.h"
 
 #include <gtest/gtest.h>
 
@@ -17,11 +18,14 @@ class CInterface : public testing::Test {
   protected:
     void SetUp() override {
         test_capi_begin();
-        test_capi_live = 0;
         for (test_djprobe& probe : test_djprobes)
             probe.has_symbol = probe.has_handler = true;
     }
-    void TearDown() override { test_allocations_left = LONG_MAX; }
+    void TearDown() override {
+        test_allocations_left = LONG_MAX;
+        test_capi_begin();
+        EXPECT_EQ(guarded_count(), 0U);
+    }
 
     static int add(const std::vector<int>& numbers) {
         return test_capi_register(numbers.data(), static_cast<int>(numbers.size()));
@@ -45,7 +49,7 @@ class CInterface : public testing::Test {
     }
     // Nothing has become of the probes, and they can be registered in another way.
     static void expect_nothing_left() {
-        EXPECT_EQ(test_capi_live, 0);
+        EXPECT_EQ(guarded_count(), 0U);
         for (const test_djprobe& probe : test_djprobes)
             EXPECT_FALSE(probe.is_registered);
         log();
@@ -148,11 +152,11 @@ TEST_F(CInterface, WhatIsRegisteredAlready) {
     EXPECT_EQ(add({0, 3}), -EBUSY);
     expect_nothing_left();
     EXPECT_EQ(add({0}), 0);
-    const long live = test_capi_live;
+    const u32 live = guarded_count();
     EXPECT_EQ(add({0}), -EBUSY);
     EXPECT_EQ(add({1, 0}), -EBUSY);
     EXPECT_EQ(add({3}), -EBUSY);
-    EXPECT_EQ(test_capi_live, live);
+    EXPECT_EQ(guarded_count(), live);
     EXPECT_TRUE(test_djprobes[0].is_registered);
     EXPECT_FALSE(test_djprobes[1].is_registered);
     call_all();
@@ -211,7 +215,7 @@ TEST_F(CInterface, WhatTheKernelKeepsCalling) {
     call_all(); // they still get here
     EXPECT_EQ(hits(), "0 0 0 0 ");
     EXPECT_FALSE(test_djprobes[0].is_registered || test_djprobes[1].is_registered);
-    EXPECT_EQ(test_capi_live, 1); // the set, which the kernel refers to
+    EXPECT_EQ(guarded_count(), 1U); // the set, which the kernel refers to
     // Their calls still take room.
     EXPECT_EQ(add({2}), 0);
     EXPECT_NE(log().find("room beside 2\n"), std::string::npos);

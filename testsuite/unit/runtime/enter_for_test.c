@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <assert.h>
-#include <stdio.h>
-#include <sys/types.h>
 
-#include "linux/slab.h"
-
-#include "linux/atomic.h"
+#include "kernel_for_test.h"
 
 /* There are two processors, of which one runs. */
 #undef DECLARE_PER_CPU
@@ -57,26 +53,8 @@ bool test_measures_time, test_enter_memory;
 int test_preemption_off;
 unsigned long test_stack_left;
 u32 test_enter_gate;
-long test_contexts_live;
 
-static void* test_allocated(u64 count, u64 size) {
-    void* memory = djs_user_zeroed(count, size);
-
-    test_contexts_live += memory != NULL;
-    return memory;
-}
-
-static void test_freed(void* memory) {
-    test_contexts_live -= memory != NULL;
-    free(memory);
-}
-
-#define kvzalloc(size, flags) test_allocated(1, size)
-#define kcalloc_node(count, size, flags, node) test_allocated(count, size)
-#undef kvfree
-#define kvfree(memory) test_freed(memory)
-#undef kfree
-#define kfree(memory) test_freed(memory)
+#define kcalloc_node(count, size, flags, node) guarded_allocate(count, size, 0)
 
 /* In place of cpu/level.h, cpu/memory.h, cpu/stack.h and globals/locks.h. */
 #define DJSTAP_LEVEL_H
@@ -136,12 +114,12 @@ struct djs_ctx djs_session_ctx;
 static void* memory_of_tasks;
 
 int djs_tasks_init(void) {
-    memory_of_tasks = test_allocated(1, 1);
+    memory_of_tasks = guarded_allocate(1, 1, 0);
     return memory_of_tasks ? 0 : -ENOMEM;
 }
 
 void djs_tasks_exit(void) {
-    test_freed(memory_of_tasks);
+    guarded_free(memory_of_tasks);
     memory_of_tasks = NULL;
 }
 

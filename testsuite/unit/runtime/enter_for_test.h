@@ -23,7 +23,6 @@ extern unsigned long test_stack_left;
 extern bool test_locks_free, test_locks_free_later, test_measures_time;
 extern u32 test_enter_gate;
 extern bool test_enter_memory;
-extern long test_contexts_live; /* allocations that are not freed */
 /* A line for each thing that happens to locks, times, errors and the session. */
 extern char test_enter_log[1024];
 

@@ -3,6 +3,7 @@
 // and which hits are skipped.
 #include "enter_for_test.h"
 #include "globals_for_test.h"
+#include "kernel_for_test.h"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +37,7 @@ class Contexts : public testing::Test {
     }
     void TearDown() override {
         test_contexts_exit();
-        EXPECT_EQ(test_contexts_live, 0);
+        EXPECT_EQ(guarded_count(), 0U);
         djs_script = {};
     }
 
@@ -342,8 +343,8 @@ TEST_F(Contexts, HaveMemoryOfTheirOwn) {
     EXPECT_EQ(session->level, 4U);
     EXPECT_EQ(test_variables(0), 1000U);
     EXPECT_EQ(test_variables(1), 1001U);
-    // Each is filled to its end: with sanitizers, or by the next one, it is seen if that is too
-    // far.
+    // Each is filled to its end: if that is too far, the next one is overwritten, or the last one
+    // ends the test.
     const size_t bytes = 128 + 2560 + 64 + 256; // scratch, work, a string, a message
     for (u32 number = 0; number < 8; number++) {
         const djs_ctx* ctx = test_context(number);
@@ -360,7 +361,7 @@ TEST_F(Contexts, HaveMemoryOfTheirOwn) {
 
 TEST_F(Contexts, AreAllOrNone) {
     test_contexts_exit();
-    EXPECT_EQ(test_contexts_live, 0);
+    EXPECT_EQ(guarded_count(), 0U);
     long allowed = 0;
     for (int error = -ENOMEM; error != 0; allowed++) {
         ASSERT_LT(allowed, 20);
@@ -369,7 +370,7 @@ TEST_F(Contexts, AreAllOrNone) {
         test_allocations_left = LONG_MAX;
         EXPECT_TRUE(error == 0 || error == -ENOMEM) << error;
         if (error) {
-            EXPECT_EQ(test_contexts_live, 0) << allowed;
+            EXPECT_EQ(guarded_count(), 0U) << allowed;
         }
     }
     EXPECT_EQ(allowed, 7); // the session's, the tasks', and two for each processor
@@ -378,7 +379,7 @@ TEST_F(Contexts, AreAllOrNone) {
     test_enter_memory = false;
     EXPECT_EQ(test_contexts_init(), -ENOMEM);
     EXPECT_EQ(log(), std::to_string(2 * 4 * (128 + 2560 + 64 + 256)) + " bytes\n");
-    EXPECT_EQ(test_contexts_live, 0);
+    EXPECT_EQ(guarded_count(), 0U);
 }
 
 } // namespace

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
-#include <sys/types.h>
-
-#include "linux/slab.h"
-
-#include "linux/atomic.h"
+#include "kernel_for_test.h"
 
 #include "instructions_for_test.h"
 
@@ -16,28 +11,9 @@
 #include "log_for_test.h"
 
 char test_groups_log[2048];
-long test_groups_live;
 
 #define note(...) log_for_test(test_groups_log, sizeof(test_groups_log), __VA_ARGS__)
 
-static void* test_allocated(u64 count, u64 size) {
-    void* memory = djs_user_zeroed(count, size);
-
-    test_groups_live += memory != NULL;
-    return memory;
-}
-
-static void test_freed(void* memory) {
-    test_groups_live -= memory != NULL;
-    free(memory);
-}
-
-#define kzalloc(size, flags) test_allocated(1, size)
-#define kvmalloc_array(count, size, flags) test_allocated(count, size)
-#undef kvfree
-#define kvfree(memory) test_freed(memory)
-#undef kfree
-#define kfree(memory) test_freed(memory)
 #define swap(a, b)                                                                                 \
     do {                                                                                           \
         __typeof__(a) former = (a);                                                                \

@@ -28,7 +28,6 @@ extern char test_groups_log[2048];
 extern bool test_groups_ftrace_dead;
 /* The kernel's errors, for any function; 0: none. */
 extern int test_filter_error, test_attach_error, test_disconnect_error;
-extern long test_groups_live; /* allocations that are not freed */
 
 void test_groups_begin(bool by_trampoline, bool undrained);
 int test_groups_attach(void);

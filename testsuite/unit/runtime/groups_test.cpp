@@ -3,6 +3,7 @@
 // what is detached.
 #include "globals_for_test.h"
 #include "groups_for_test.h"
+#include "kernel_for_test.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +25,7 @@ class Groups : public testing::Test {
     void TearDown() override {
         test_allocations_left = LONG_MAX;
         test_groups_begin(false, false);
-        EXPECT_EQ(test_groups_live, 0);
+        EXPECT_EQ(guarded_count(), 0U);
         djs_script = {};
     }
 
@@ -173,7 +174,7 @@ TEST_F(Groups, ForWhichThereIsNoMemory) {
     EXPECT_EQ(log(), "");
     test_filter_error = 0;
     EXPECT_EQ(armed(), "");
-    EXPECT_EQ(test_groups_live, 0);
+    EXPECT_EQ(guarded_count(), 0U);
     long allowed = 0;
     for (int error = -ENOMEM; error != 0; allowed++) {
         ASSERT_LT(allowed, 20);
@@ -207,7 +208,7 @@ TEST_F(Groups, AreDetachedWhenNoneOfTheirSitesIsWanted) {
     EXPECT_EQ(detach(), "disconnect 2\ndisconnect 0\ndrain\nrelease 2\nrelease 0\n");
     EXPECT_EQ(armed(), "14");
     EXPECT_EQ(detach(), "");
-    EXPECT_EQ(test_groups_live, 1);
+    EXPECT_EQ(guarded_count(), 1U);
     test_functions[0].wanted = true;
     EXPECT_EQ(attach(), "attach 0: 0\n");
 }

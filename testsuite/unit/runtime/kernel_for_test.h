@@ -73,6 +73,7 @@ static inline void* test_allocate_as(u64 count, u64 size, int fill, unsigned how
 #undef vfree
 #undef si_mem_available
 #define kzalloc(size, flags) test_allocate_as(1, size, 0, flags)
+#define kvzalloc(size, flags) test_allocate_as(1, size, 0, flags)
 #define vzalloc(size) test_allocate_as(1, size, 0, GFP_KERNEL)
 #define kcalloc(count, size, flags) test_allocate_as(count, size, 0, flags)
 #define kvcalloc(count, size, flags) test_allocate_as(count, size, 0, flags)

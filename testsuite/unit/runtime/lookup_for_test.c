@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
-#include <sys/types.h>
-
-#include "linux/slab.h"
-
-#include "linux/atomic.h"
+#include "kernel_for_test.h"
 
 #include "instructions_for_test.h"
 
@@ -15,7 +10,6 @@
 #include "lookup_for_test.h"
 
 u32 test_draws, test_bad_draws, test_lookup_drains;
-long test_lookup_live;
 u64 test_lookup_largest;
 
 static u64 test_multiplier(void) {
@@ -30,17 +24,9 @@ static u64 test_multiplier(void) {
 }
 
 static void* test_allocated(u64 count, u64 size) {
-    void* memory = djs_user_zeroed(count, size);
-
-    test_lookup_live += memory != NULL;
     if (count * size > test_lookup_largest)
         test_lookup_largest = count * size;
-    return memory;
-}
-
-static void test_freed(void* memory) {
-    test_lookup_live -= memory != NULL;
-    free(memory);
+    return guarded_allocate(count, size, 0);
 }
 
 static unsigned long roundup_pow_of_two(unsigned long number) {
@@ -51,12 +37,11 @@ static unsigned long roundup_pow_of_two(unsigned long number) {
     return power;
 }
 
-#define get_random_u64() test_multiplier()
 #undef kvcalloc
 #define kvcalloc(count, size, flags) test_allocated(count, size)
+#undef kvzalloc
 #define kvzalloc(size, flags) test_allocated(1, size)
-#undef kvfree
-#define kvfree(memory) test_freed(memory)
+#define get_random_u64() test_multiplier()
 #define struct_size(p, member, count) (sizeof(*(p)) + (count) * sizeof(*(p)->member))
 #define cond_resched() ((void)0)
 #define synchronize_rcu() ((void)test_lookup_drains++)

@@ -15,8 +15,7 @@ const struct djs_site* test_find_site(const struct djs_handler* handler, u64 ret
 
 /* How many multipliers were asked for, and how many of the first are 1, with which keys collide. */
 extern u32 test_draws, test_bad_draws;
-/* Allocations that were not freed, the bytes of the largest one, and waits for handlers. */
-extern long test_lookup_live;
+/* The bytes of the largest allocation, and waits for handlers. */
 extern u64 test_lookup_largest;
 extern u32 test_lookup_drains;
 #ifdef __cplusplus

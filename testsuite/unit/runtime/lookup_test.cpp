@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Each site is found by its handler and the address behind its fentry site, and nothing else is.
 #include "globals_for_test.h"
+#include "kernel_for_test.h"
 #include "lookup_for_test.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +45,7 @@ class Lookup : public testing::Test {
     void TearDown() override {
         test_allocations_left = LONG_MAX;
         end();
-        EXPECT_EQ(test_lookup_live, 0);
+        EXPECT_EQ(guarded_count(), 0U);
         djs_script = {};
     }
 
@@ -194,17 +195,17 @@ TEST_F(Lookup, IsReplacedWhenNoHandlerLooksAtTheFormerOne) {
     add_many(10);
     ASSERT_EQ(make(), 0);
     EXPECT_EQ(test_lookup_drains, 0U);
-    const long live = test_lookup_live;
+    const u32 live = guarded_count();
     ASSERT_EQ(test_lookup_update(), 0);
     EXPECT_EQ(test_lookup_drains, 1U);
-    EXPECT_EQ(test_lookup_live, live);
+    EXPECT_EQ(guarded_count(), live);
     expect_all_found();
 }
 
 TEST_F(Lookup, StaysWhenThereIsNoMemoryForAnother) {
     add_many(10);
     ASSERT_EQ(make(), 0);
-    const long live = test_lookup_live;
+    const u32 live = guarded_count();
     long allowed = 0;
     for (int error = -ENOMEM; error != 0; allowed++) {
         ASSERT_LT(allowed, 200);
@@ -212,7 +213,7 @@ TEST_F(Lookup, StaysWhenThereIsNoMemoryForAnother) {
         error = test_lookup_update();
         test_allocations_left = LONG_MAX;
         EXPECT_TRUE(error == 0 || error == -ENOMEM) << error;
-        EXPECT_EQ(test_lookup_live, live);
+        EXPECT_EQ(guarded_count(), live);
         expect_all_found();
     }
     EXPECT_GT(allowed, 6);

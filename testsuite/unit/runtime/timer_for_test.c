@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
-#include <sys/types.h>
 #include <time.h>
 
-#include "linux/slab.h"
-
-#include "linux/atomic.h"
+#include "kernel_for_test.h"
 
 /* What other sources have of this. */
 #define djs_sites test_timer_sites
@@ -21,26 +17,9 @@ char test_timer_log[1024];
 
 bool test_timer_wanted[TEST_TIMERS], test_timer_armed[TEST_TIMERS], test_no_job;
 u64 test_timer_random;
-long test_timers_live;
 s64 test_timer_interval;
 
-static void* test_allocated(u64 size) {
-    void* memory = djs_user_zeroed(1, size);
-
-    test_timers_live += memory != NULL;
-    return memory;
-}
-
-static void test_freed(void* memory) {
-    test_timers_live -= memory != NULL;
-    free(memory);
-}
-
-#define kzalloc(size, flags) test_allocated(size)
-#undef kfree
-#define kfree(memory) test_freed(memory)
 #define get_random_u64() test_timer_random
-#define container_of(pointer, type, member) ((type*)((char*)(pointer) - offsetof(type, member)))
 #define NSEC_PER_USEC 1000L
 #define HRTIMER_MODE_REL_HARD 0
 #define hrtimer_start(timer, interval, mode) (note("started"), test_timer_interval = (interval))

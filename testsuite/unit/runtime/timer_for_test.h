@@ -12,7 +12,6 @@ extern "C" {
 extern bool test_timer_wanted[TEST_TIMERS], test_timer_armed[TEST_TIMERS];
 extern u64 test_timer_random;
 extern bool test_no_job;        /* there is no memory for one */
-extern long test_timers_live;   /* allocations that are not freed */
 extern s64 test_timer_interval; /* the last one that a timer was started or forwarded with */
 /* A line for each handler that runs, and for each timer or job that begins or ends. */
 extern char test_timer_log[1024];

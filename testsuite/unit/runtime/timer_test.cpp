@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The periods of timers, and what they run.
 #include "globals_for_test.h"
+#include "kernel_for_test.h"
 #include "timer_for_test.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ class KernelTimers : public testing::Test {
         test_allocations_left = LONG_MAX;
         test_timer_wanted[0] = test_timer_wanted[1] = false;
         test_timers_disarm();
-        EXPECT_EQ(test_timers_live, 0);
+        EXPECT_EQ(guarded_count(), 0U);
         djs_script = {};
     }
 
@@ -83,7 +84,7 @@ TEST_F(KernelTimers, BeginWhenTheyAreWanted) {
     EXPECT_EQ(log(), "cancelled\nno job\n");
     EXPECT_FALSE(test_timer_armed[0]);
     EXPECT_TRUE(test_timer_armed[1]);
-    EXPECT_EQ(test_timers_live, 1);
+    EXPECT_EQ(guarded_count(), 1U);
 }
 
 TEST_F(KernelTimers, AreOnlyThoseOfThatMechanism) {
@@ -91,7 +92,7 @@ TEST_F(KernelTimers, AreOnlyThoseOfThatMechanism) {
     test_timer_wanted[0] = true;
     EXPECT_EQ(test_timers_attach(), 0);
     EXPECT_EQ(log(), "");
-    EXPECT_EQ(test_timers_live, 0);
+    EXPECT_EQ(guarded_count(), 0U);
 }
 
 TEST_F(KernelTimers, CallCodeThatNeedsNoContext) {
@@ -115,7 +116,7 @@ TEST_F(KernelTimers, BeginJobs) {
     EXPECT_EQ(test_timers_attach(), -ENOMEM);
     EXPECT_EQ(log(), "");
     EXPECT_FALSE(test_timer_armed[0]);
-    EXPECT_EQ(test_timers_live, 0);
+    EXPECT_EQ(guarded_count(), 0U);
     test_no_job = false;
     EXPECT_EQ(test_timers_attach(), 0);
     test_timer_expires(0);
