@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
-#include <sys/types.h>
-
-#include "linux/slab.h"
-
-#include "linux/atomic.h"
-
-#include "instructions_for_test.h"
-#include "linux/kallsyms.h"
-
 #define CONFIG_KALLSYMS 1
 /* What other sources have of this, and what the tests of others have. */
 #define djs_biases test_modules_biases
 #define djs_placed_init test_placed_init
 #define djs_placed_exit test_placed_exit
 #define djs_site_failed test_modules_site_failed
+#include "kernel_for_test.h"
+
+#include "instructions_for_test.h"
+#include "linux/kallsyms.h"
 #include "modules_for_test.h"
 
 static struct module modules_of_test[TEST_MODULES];

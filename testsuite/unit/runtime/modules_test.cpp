@@ -2,6 +2,7 @@
 // Which module is the one that a script was compiled for, where its segments are, and where a
 // kprobe is refused.
 #include "globals_for_test.h"
+#include "kernel_for_test.h"
 #include "modules_for_test.h"
 
 #include <gtest/gtest.h>
@@ -41,6 +42,7 @@ class Modules : public testing::Test {
     }
     void TearDown() override {
         test_placed_exit();
+        EXPECT_EQ(guarded_count(), 0U);
         djs_script = {};
     }
 

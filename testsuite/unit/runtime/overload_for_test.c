@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
-#include <sys/types.h>
 #include <time.h>
 
-#include "linux/slab.h"
-
-#include "linux/atomic.h"
+#include "kernel_for_test.h"
 
 /* There is one processor. */
 #undef DECLARE_PER_CPU
@@ -17,9 +13,9 @@
 #define this_cpu_ptr(pointer) (pointer)
 #define per_cpu(name, cpu) (name)
 #define this_cpu_add(place, number) ((place) += (number))
-#define alloc_percpu(type) ((type*)djs_user_zeroed(1, sizeof(type)))
+#define alloc_percpu(type) ((type*)guarded_allocate(1, sizeof(type), 0))
 #undef free_percpu
-#define free_percpu(pointer) free(pointer)
+#define free_percpu(pointer) guarded_free(pointer)
 /* What other sources have of this. */
 #define djs_cpu test_overload_cpu
 #define djs_session_message test_overload_message
@@ -66,7 +62,6 @@ static struct module module_of_test = {
 #define preempt_count() (test_in_softirq ? SOFTIRQ_OFFSET : 0)
 
 #define djs_cycles() test_overload_now
-#define container_of(pointer, type, member) ((type*)((char*)(pointer) - offsetof(type, member)))
 
 static int atomic_cmpxchg(atomic_t* place, int old, int value) {
     int was = place->counter;

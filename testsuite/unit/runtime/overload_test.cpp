@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Which handler is found to take too much of a processor's time, and when.
 #include "globals_for_test.h"
+#include "kernel_for_test.h"
 #include "overload_for_test.h"
 
 #include <gtest/gtest.h>
@@ -45,6 +46,7 @@ class Overload : public testing::Test {
     void TearDown() override {
         test_allocations_left = LONG_MAX;
         djs_overload_stop();
+        EXPECT_EQ(guarded_count(), 0U);
         djs_script = {};
     }
 

@@ -2,6 +2,7 @@
 // What is registered with the kernel, enabled, disabled and given back, when the kernel refuses
 // some of it, and when modules go and come.
 #include "globals_for_test.h"
+#include "kernel_for_test.h"
 #include "registered_for_test.h"
 #include "userspace/userspace.h"
 
@@ -22,6 +23,7 @@ class Registered : public testing::Test {
     void TearDown() override {
         test_allocations_left = LONG_MAX;
         test_registry_end();
+        EXPECT_EQ(guarded_count(), 0U);
         djs_script = {};
     }
 

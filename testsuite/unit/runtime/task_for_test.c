@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
-#include <sys/types.h>
+#include "kernel_for_test.h"
 
-#include "linux/slab.h"
-
-#include "linux/atomic.h"
 #include "linux/mutex.h"
 
 #undef DECLARE_PER_CPU
@@ -72,8 +68,6 @@ static struct work_struct* queued;
 #undef cancel_work_sync
 #define cancel_work_sync(work) (queued == (work) && (queued = NULL, true))
 #define INIT_WORK(work, function) ((void)((work)->run = (function)))
-#define kzalloc(size, flags) djs_user_zeroed(1, size)
-#define container_of(pointer, type, member) ((type*)((char*)(pointer) - offsetof(type, member)))
 #undef preempt_disable_notrace
 #define preempt_disable_notrace() note("preemption off\n")
 #undef preempt_enable_notrace
@@ -109,7 +103,7 @@ static int atomic_cmpxchg(atomic_t* place, int old, int value) {
 struct djs_cpu djs_cpu;
 
 int djs_context_make(struct djs_ctx* ctx) {
-    ctx->scratch = test_no_context ? NULL : djs_user_zeroed(1, 8);
+    ctx->scratch = test_no_context ? NULL : guarded_allocate(1, 8, 0);
     return ctx->scratch ? 0 : -ENOMEM;
 }
 

@@ -2,6 +2,7 @@
 // Handlers that run in a task, for the one that was interrupted, and signals and messages that are
 // sent later.
 #include "globals_for_test.h"
+#include "kernel_for_test.h"
 #include "task_for_test.h"
 
 #include <gtest/gtest.h>
@@ -37,6 +38,7 @@ class InTask : public testing::Test {
         test_allocations_left = LONG_MAX;
         djs_tasks_exit();
         EXPECT_EQ(test_current_references, 0);
+        EXPECT_EQ(guarded_count(), 0U);
         djs_script = {};
     }
     static std::string log() {

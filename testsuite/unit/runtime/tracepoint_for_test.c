@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
-#include <sys/types.h>
-
-#include "linux/slab.h"
-
-#include "linux/atomic.h"
+#include "kernel_for_test.h"
 
 #define DJS_HAVE_TRACEPOINTS 1
-#define U32_MAX UINT32_MAX
 /* What other sources have of this. */
 #define djs_sites test_point_sites
 #define djs_site_failed test_point_failed

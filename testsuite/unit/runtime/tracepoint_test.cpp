@@ -3,6 +3,7 @@
 // cannot.
 #include "globals_for_test.h"
 #include "include/recorder.h"
+#include "kernel_for_test.h"
 #include "tracepoint_for_test.h"
 
 #include <gtest/gtest.h>
@@ -32,6 +33,7 @@ class Points : public testing::Test {
     void TearDown() override {
         test_allocations_left = LONG_MAX;
         test_tracepoints_free();
+        EXPECT_EQ(guarded_count(), 0U);
         djs_script = {};
     }
 
