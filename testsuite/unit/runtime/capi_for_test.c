@@ -27,7 +27,6 @@ u32 test_preempt_count, test_processor;
 #define per_cpu_ptr(pointer, cpu) ((pointer) + (cpu))
 #undef for_each_possible_cpu
 #define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < PROCESSORS; (cpu)++)
-#define struct_size(p, member, count) (sizeof(*(p)) + (count) * sizeof(*(p)->member))
 #undef mutex_lock
 #define mutex_lock(mutex) (note("locked\n"), test_lock(mutex))
 #undef mutex_unlock

@@ -23,7 +23,6 @@ static char* kstrdup(const char* text, unsigned how) {
 
     return copy ? strcpy(copy, text) : NULL;
 }
-#define IS_ERR(pointer) ((unsigned long)(pointer) >= -4095ul)
 static char* file_path(struct file* file, char* buffer, int bytes);
 
 #include "ustack/images.c"

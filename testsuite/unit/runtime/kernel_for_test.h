@@ -44,6 +44,7 @@ void test_readers_are_gone(void);
 
 #include "linux/slab.h"
 
+#include "idioms_for_test.h"
 #include "linux/atomic.h"
 
 /* What may wait is told from what must not. */
@@ -109,8 +110,5 @@ static inline void atomic64_sub(s64 n, atomic64_t* a) {
     __atomic_sub_fetch(&a->counter, n, __ATOMIC_SEQ_CST);
 }
 unsigned long test_copy_from_user(void* to, const void* from, unsigned long bytes);
-
-#define DIV_ROUND_UP(n, by) (((n) + (by) - 1) / (by))
-#define container_of(pointer, type, member) ((type*)((char*)(pointer) - offsetof(type, member)))
 #endif
 #endif

@@ -29,24 +29,12 @@ static void* test_allocated(u64 count, u64 size) {
     return guarded_allocate(count, size, 0);
 }
 
-static unsigned long roundup_pow_of_two(unsigned long number) {
-    unsigned long power = 1;
-
-    while (power < number)
-        power *= 2;
-    return power;
-}
-
 #undef kvcalloc
 #define kvcalloc(count, size, flags) test_allocated(count, size)
 #undef kvzalloc
 #define kvzalloc(size, flags) test_allocated(1, size)
 #define get_random_u64() test_multiplier()
-#define struct_size(p, member, count) (sizeof(*(p)) + (count) * sizeof(*(p)->member))
 #define cond_resched() ((void)0)
 #define synchronize_rcu() ((void)test_lookup_drains++)
-#define ERR_PTR(error) ((void*)(long)(error))
-#define PTR_ERR(pointer) ((long)(pointer))
-#define IS_ERR(pointer) ((unsigned long)(pointer) >= (unsigned long)-4095)
 
 #include "sites/lookup.c"

@@ -63,14 +63,6 @@ static struct module module_of_test = {
 
 #define djs_cycles() test_overload_now
 
-static int atomic_cmpxchg(atomic_t* place, int old, int value) {
-    int was = place->counter;
-
-    if (was == old)
-        place->counter = value;
-    return was;
-}
-
 static struct work_struct* queued;
 #undef queue_work
 #define queue_work(queue, work) (note("work\n"), queued = (work))

@@ -36,11 +36,6 @@ struct pt_regs {
 #define djs_register_argument(regs, n) ((n) == 1 ? (regs)->argument : 0)
 #define djs_vdso_address(mm) ((void)(mm), test_vdso)
 #define NOKPROBE_SYMBOL(function) struct test_unused
-#define IS_ERR(pointer) ((unsigned long)(pointer) >= -4095ul)
-#define PTR_ERR(pointer) ((long)(pointer))
-#define ERR_PTR(error) ((void*)(long)(error))
-#define struct_size(pointer, member, count)                                                        \
-    (sizeof(*(pointer)) + (count) * sizeof((pointer)->member[0]))
 #define VMA_ITERATOR(name, mm, from) u32 name = (from) * !(mm)
 #define for_each_vma(at, vma) for (; ((vma) = test_area_of(mm, (at)++)) != NULL;)
 #define xchg(place, value) __atomic_exchange_n(place, value, __ATOMIC_SEQ_CST)

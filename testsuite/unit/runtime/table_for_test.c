@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
-#include <stdio.h>
-#include <sys/types.h>
 
-#include "linux/slab.h"
-
-#include "linux/atomic.h"
+#include "kernel_for_test.h"
 
 #define DJS_HAVE_FTRACE_DIRECT_MULTI 1
 /* What the tests of others have. */
@@ -44,8 +40,6 @@ struct file {
 static struct file file_of_test;
 #define TASK_SIZE_MAX TEST_KERNEL
 #define pr_warn_once(...) note("unknown\n")
-#define container_of(pointer, type, member) ((type*)((char*)(pointer) - offsetof(type, member)))
-#define IS_ERR(pointer) ((unsigned long)(pointer) >= (unsigned long)-4095)
 #define INIT_WORK_ONSTACK(work, function) ((void)((work)->run = (function)))
 #undef queue_work
 #define queue_work(queue, work) ((work)->run(work))

@@ -88,14 +88,6 @@ static u32 pending_count;
 #undef irq_work_sync
 #define irq_work_sync(work) note("waits\n")
 
-static int atomic_cmpxchg(atomic_t* place, int old, int value) {
-    int was = place->counter;
-
-    if (was == old)
-        place->counter = value;
-    return was;
-}
-
 #include "context/task.c"
 
 #include "context/deferred.c"

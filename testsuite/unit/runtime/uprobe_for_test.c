@@ -19,10 +19,6 @@ struct pt_regs {
 #define regs_return_value(regs) ((regs)->ax)
 #define regs_set_return_value(regs, value) ((void)((regs)->ax = (value)))
 
-#define IS_ERR(pointer) ((unsigned long)(pointer) >= -4095ul)
-#define PTR_ERR(pointer) ((long)(pointer))
-#define ERR_PTR(error) ((void*)(long)(error))
-#define PTR_ERR_OR_ZERO(pointer) (IS_ERR(pointer) ? (int)PTR_ERR(pointer) : 0)
 #define d_real_inode(dentry) ((dentry)->d_inode)
 #undef O_RDONLY
 #undef O_LARGEFILE

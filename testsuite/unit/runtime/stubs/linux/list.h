@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's lists, as far as the tests of its runtime need them. */
-#ifndef DJSTAP_TEST_LIST_H
-#define DJSTAP_TEST_LIST_H
-#include <stddef.h>
+/* The kernel's lists, as far as the tests of its runtime need them: the made-up kernel has those of
+ * hash tables. */
+#ifndef DJSTAP_TEST_LISTS_H
+#define DJSTAP_TEST_LISTS_H
+#include "../../kernel/linux/list.h"
 
 struct list_head {
     struct list_head *next, *prev;
 };
 
 #define LIST_HEAD(name) struct list_head name = {&(name), &(name)}
-#define list_entry(link, type, member) ((type*)((char*)(link) - offsetof(type, member)))
+#define list_entry(link, type, member) container_of(link, type, member)
 #define list_for_each_entry(each, head, member)                                                    \
     for ((each) = list_entry((head)->next, __typeof__(*(each)), member);                           \
          &(each)->member != (head);                                                                \

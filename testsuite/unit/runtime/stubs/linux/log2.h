@@ -1,2 +1,3 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's header, of which lookup_for_test.c has what is needed. */
+/* Those of the made-up kernel. */
+#include "../../kernel/linux/log2.h"
