@@ -28,9 +28,9 @@ u32 test_preempt_count, test_processor;
 #undef for_each_possible_cpu
 #define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < PROCESSORS; (cpu)++)
 #undef mutex_lock
-#define mutex_lock(mutex) (note("locked\n"), test_lock(mutex))
+#define mutex_lock(mutex) (note("locked\n"), test_mutex_lock(mutex))
 #undef mutex_unlock
-#define mutex_unlock(mutex) (note("unlocked\n"), test_unlock(mutex))
+#define mutex_unlock(mutex) (note("unlocked\n"), test_mutex_unlock(mutex))
 
 #define __kprobes
 #define asmlinkage

@@ -51,9 +51,9 @@ static struct task_struct* get_task_struct(struct task_struct* task) {
 #define kthread_use_mm(mm) note("memory of the task\n")
 #define kthread_unuse_mm(mm) note("memory left\n")
 #undef mutex_lock
-#define mutex_lock(mutex) (note("begins\n"), test_lock(mutex))
+#define mutex_lock(mutex) (note("begins\n"), test_mutex_lock(mutex))
 #undef mutex_unlock
-#define mutex_unlock(mutex) (note("ended\n"), test_unlock(mutex))
+#define mutex_unlock(mutex) (note("ended\n"), test_mutex_unlock(mutex))
 
 struct workqueue_struct {
     int unused;
