@@ -90,9 +90,8 @@ class Access : public testing::Test {
         for (const u32 unit : units)
             memory.append(reinterpret_cast<const char*>(&unit), static_cast<size_t>(bytes));
         const s64 address = at_end(memory);
-        return result([&](djs_ctx* ctx, char* out) {
-            djs_fn___string_utf(ctx, out, address, bytes, 1);
-        });
+        return result(
+            [&](djs_ctx* ctx, char* out) { djs_fn___string_utf(ctx, out, address, bytes, 1); });
     }
 
     djs_ctx context{};
@@ -126,8 +125,9 @@ TEST_F(Access, NumbersOfEachSize) {
     EXPECT_EQ(error().substr(0, 36), "cannot read 1 byte of user memory at");
     EXPECT_EQ(djs_load_user(&context, kernel_address, 2, 4), 0u);
     EXPECT_EQ(context.error_place, 4u);
-    EXPECT_EQ(error(), "cannot read 2 bytes of user memory at 0xffffffff81000000, which is a kernel "
-                       "address");
+    EXPECT_EQ(error(),
+              "cannot read 2 bytes of user memory at 0xffffffff81000000, which is a kernel "
+              "address");
 }
 
 TEST_F(Access, NumbersAreWrittenInTheirSizeOnly) {
@@ -153,8 +153,9 @@ TEST_F(Access, NumbersAreWrittenInTheirSizeOnly) {
     EXPECT_EQ(error(), "cannot write 4 bytes of kernel memory at 0xffffffff81000000");
     djs_store_user(&context, kernel_address, 1, 1, 6);
     EXPECT_EQ(context.error_place, 6u);
-    EXPECT_EQ(error(), "cannot write 1 byte of user memory at 0xffffffff81000000, which is a kernel "
-                       "address");
+    EXPECT_EQ(error(),
+              "cannot write 1 byte of user memory at 0xffffffff81000000, which is a kernel "
+              "address");
 }
 
 TEST_F(Access, MessagesSayWhoseMemoryItIs) {

@@ -139,11 +139,16 @@ TEST(Floating, OperationsOnTwoNumbersAreTheProcessors) {
 
 // Quotients of two powers of two, and others, in the middle between two of the smallest numbers.
 TEST(Floating, QuotientsInTheMiddleAreRoundedToEven) {
-    for (const auto& [x, y] :
-         {std::pair<double, double>{0x1p-1000, 0x1p75}, {0x1p-1000, 0x1p74}, {0x1p-1000, 0x1p76},
-          {0x1.8p-1000, 0x1.8p75}, {0x1.8p-1000, 0x1p75}, {0x1.4p-1000, 0x1p73},
-          {0x1.cp-1000, 0x1p73}, {0x1.5p-1000, 0x1.5p75}, {0x1.fffffffffffffp-1000, 0x1p75},
-          {0x1.0000000000001p-1000, 0x1p75}}) {
+    for (const auto& [x, y] : {std::pair<double, double>{0x1p-1000, 0x1p75},
+                               {0x1p-1000, 0x1p74},
+                               {0x1p-1000, 0x1p76},
+                               {0x1.8p-1000, 0x1.8p75},
+                               {0x1.8p-1000, 0x1p75},
+                               {0x1.4p-1000, 0x1p73},
+                               {0x1.cp-1000, 0x1p73},
+                               {0x1.5p-1000, 0x1.5p75},
+                               {0x1.fffffffffffffp-1000, 0x1p75},
+                               {0x1.0000000000001p-1000, 0x1p75}}) {
         const double quotient = x / y;
         expect_same(djs_fp_div(bits_of(x), bits_of(y)), quotient, bits_of(x), bits_of(y));
         expect_same(djs_fp_mul(bits_of(x), bits_of(1 / y)), x * (1 / y), bits_of(x), bits_of(y));

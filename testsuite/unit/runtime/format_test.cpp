@@ -336,8 +336,8 @@ TEST(Histogram, LogarithmicAsUsersKnowIt) {
 
 // Without negative values there are no rows for them.
 TEST(Histogram, LogarithmicBeginsAtZero) {
-    EXPECT_EQ(log_histogram({0, 0}), table({row("    0", 2, "2"), row("    1", 0, "0"),
-                                            row("    2", 0, "0")}));
+    EXPECT_EQ(log_histogram({0, 0}),
+              table({row("    0", 2, "2"), row("    1", 0, "0"), row("    2", 0, "0")}));
     EXPECT_EQ(log_histogram({1}), table({row("    0", 0, "0"), row("    1", 1, "1"),
                                          row("    2", 0, "0"), row("    4", 0, "0")}));
     EXPECT_EQ(log_histogram({-1}),
@@ -382,14 +382,14 @@ TEST(Histogram, LinearShowsWhatLiesOutside) {
 TEST(Histogram, LinearLabelsHaveSigns) {
     const std::string wide_head = "  value |" + std::string(50, '-') + " count\n";
     EXPECT_EQ(linear_histogram(-100000, 100000, 50000, {{-100000, 1}}),
-              wide_head + row("-100000", 1, "1") + row(" -50000", 0, "0") +
-                  row("      0", 0, "0") + "\n");
+              wide_head + row("-100000", 1, "1") + row(" -50000", 0, "0") + row("      0", 0, "0") +
+                  "\n");
     EXPECT_EQ(linear_histogram(100000, 300000, 100000, {{5, 1}}),
-              wide_head + row("<100000", 1, "1") + row(" 100000", 0, "0") +
-                  row(" 200000", 0, "0") + "\n");
+              wide_head + row("<100000", 1, "1") + row(" 100000", 0, "0") + row(" 200000", 0, "0") +
+                  "\n");
     EXPECT_EQ(linear_histogram(100000, 300000, 100000, {{500000, 1}}),
-              wide_head + row(" 200000", 0, "0") + row(" 300000", 0, "0") +
-                  row(">300000", 1, "1") + "\n");
+              wide_head + row(" 200000", 0, "0") + row(" 300000", 0, "0") + row(">300000", 1, "1") +
+                  "\n");
 }
 
 // There is room for the bound after the last row.

@@ -314,8 +314,8 @@ TEST_F(SessionLife, ItsTextsAreHalfOfTheLongestRecord) {
     load();
     djs_ctx context{};
     u32 size, length;
-    ASSERT_TRUE(djs_record_text(&context, DJS_RECORD_TEXT,
-                                std::string(DJS_RECORD_MAX, 'x').c_str(), 0));
+    ASSERT_TRUE(
+        djs_record_text(&context, DJS_RECORD_TEXT, std::string(DJS_RECORD_MAX, 'x').c_str(), 0));
     const djs_record* record = last_record(size);
     std::memcpy(&length, record + 1, sizeof(length));
     EXPECT_EQ(length, DJS_RECORD_MAX / 2);

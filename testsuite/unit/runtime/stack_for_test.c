@@ -25,9 +25,8 @@ struct pt_regs {
     unsigned long ip;
 };
 #define instruction_pointer(registers) ((registers)->ip)
-#define DJS_ENTRY_REGISTERS(pointer, frame)                                                        \
-    { .ip = ((const unsigned long*)(pointer))[-1] }
-#define within_module(address, module) ((address)-TEST_OWN < TEST_OWN_BYTES)
+#define DJS_ENTRY_REGISTERS(pointer, frame) {.ip = ((const unsigned long*)(pointer))[-1]}
+#define within_module(address, module) ((address) - TEST_OWN < TEST_OWN_BYTES)
 #define scnprintf snprintf /* of words that have room */
 #define THREAD_SIZE 16384ul
 #define task_stack_page(task) ((void)(task), test_task_stack)

@@ -10,8 +10,8 @@ struct rcu_head {
     void* unused;
 };
 #define scnprintf test_scnprintf
-static int __attribute__((__format__(__printf__, 3, 4)))
-test_scnprintf(char* to, size_t size, const char* format, ...) {
+static int __attribute__((__format__(__printf__, 3, 4))) test_scnprintf(char* to, size_t size,
+                                                                        const char* format, ...) {
     va_list arguments;
     int length;
 
@@ -28,7 +28,7 @@ static int hex_to_bin(unsigned char digit) {
                                           : -1;
 }
 #define hex_asc_hi(byte) "0123456789abcdef"[(byte) >> 4]
-#define hex_asc_lo(byte) "0123456789abcdef"[(byte)&15]
+#define hex_asc_lo(byte) "0123456789abcdef"[(byte) & 15]
 
 /* What other sources have of this, and what the tests of others have. */
 #define djs_reserve test_text_reserve

@@ -223,8 +223,7 @@ TEST(Text, Escape) {
 TEST(Text, EscapeOfBuffers) {
     const auto escape = [](const std::string& in, size_t most, size_t size = 64) {
         std::string out(size + 1, '#');
-        const size_t length =
-            djs_text_escape_buffer(out.data(), in.data(), in.size(), most, size);
+        const size_t length = djs_text_escape_buffer(out.data(), in.data(), in.size(), most, size);
         EXPECT_LT(length, size);
         EXPECT_EQ(out[length], '\0');
         EXPECT_EQ(out[size], '#');
@@ -252,12 +251,9 @@ TEST(Text, EscapeOfBuffers) {
 // they would split.
 TEST(Text, EscapeCutsNoEscape) {
     const std::vector<std::pair<std::string, std::string>> pieces{
-        {"a", "a"},
-        {"\n", "\\n"},
-        {"\x01", "\\001"},
-        {"\xc3\xa4", "\\u00E4"},
-        {"\xff", "\\377"},
-        {"\xf0\x9f\x98\x80", "\\U0001F600"}};
+        {"a", "a"},        {"\n", "\\n"},
+        {"\x01", "\\001"}, {"\xc3\xa4", "\\u00E4"},
+        {"\xff", "\\377"}, {"\xf0\x9f\x98\x80", "\\U0001F600"}};
     constexpr size_t size = 64;
     std::mt19937_64 random(12);
     for (int i = 0; i < 20000; i++) {

@@ -56,7 +56,7 @@ class Userspace : public testing::Test {
         return counts.lost_records;
     }
 
-    struct djs_script script_ {};
+    struct djs_script script_{};
     bool loaded_ = false;
 
   private:
