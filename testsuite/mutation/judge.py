@@ -25,8 +25,9 @@ import trees
 HERE = os.path.dirname(os.path.abspath(__file__))
 KERNELS = os.environ.get("DJSTAP_KERNELS", "/var/lib/djstap/kernels")
 # What prints no notes: it is built by commands of its own, runs in programs that know nothing of notes, or ends with the guest. Its tests are
-# those with this in their names.
-WITHOUT_NOTES = {"runtime/capi/": "c-interface", "runtime/injected/": "injection", "compiler/guest/agent/": "guest", "compiler/guest/share/": "guest"}
+# those with one of these in their names.
+WITHOUT_NOTES = {"runtime/capi/": ("unit_runtime", "c-interface"), "runtime/injected/": ("unit_runtime", "injection"),
+                 "compiler/guest/agent/": ("guest",), "compiler/guest/share/": ("guest",)}
 KILLED, SURVIVED, UNREACHED = "killed", "survived", "no test runs it"
 EQUIVALENT = "equivalent, with an argument"
 
@@ -250,9 +251,9 @@ class Run:
     def tests_of(self, mutant):
         """Names of the tests that run its block: first its folder's own unit tests, then those that are named like its file, then those
         that run most of what few tests run in the file, for the seconds that they take."""
-        part = next((text for folder, text in WITHOUT_NOTES.items() if mutant.path.startswith(folder)), None)
-        if part:
-            names = [name for name in self.reached if part in name]
+        parts = next((texts for folder, texts in WITHOUT_NOTES.items() if mutant.path.startswith(folder)), None)
+        if parts:
+            names = [name for name in self.reached if any(part in name for part in parts)]
             of_file = range(0)
         else:
             number = reach.smallest(self.files[mutant.path][1], mutant.begin)
