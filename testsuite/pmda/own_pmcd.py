@@ -90,6 +90,7 @@ class Pcp:
             if line.startswith("value "):
                 return self.value(line[len("value "):])
             if line.startswith("inst [") and " or ???] value " not in line.split('"', 1)[0]:
+                assert '"] value ' in line, f"pminfo says of an instance: {line}"
                 name, value = line.split('"] value ', 1)
                 found[name.split(' or "', 1)[1]] = self.value(value)
         return found
