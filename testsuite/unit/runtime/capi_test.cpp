@@ -4,6 +4,7 @@
 #include "capi_for_test.h"
 #include "globals_for_test.h"
 #include "kernel_for_test.h"
+#include "log_for_test.h"
 
 #include <gtest/gtest.h>
 
@@ -30,11 +31,7 @@ class CInterface : public testing::Test {
     static int add(const std::vector<int>& numbers) {
         return test_capi_register(numbers.data(), static_cast<int>(numbers.size()));
     }
-    static std::string log() {
-        std::string lines = test_capi_log;
-        test_capi_log[0] = 0;
-        return lines;
-    }
+    static std::string log() { return taken_log(test_capi_log); }
     static void call_all() {
         for (int i = 0; i < TEST_DJPROBES; i++)
             test_capi_call(i);

@@ -4,6 +4,7 @@
 #include "enter_for_test.h"
 #include "globals_for_test.h"
 #include "kernel_for_test.h"
+#include "log_for_test.h"
 
 #include <gtest/gtest.h>
 
@@ -41,11 +42,7 @@ class Contexts : public testing::Test {
         djs_script = {};
     }
 
-    static std::string log() {
-        std::string lines = test_enter_log;
-        test_enter_log[0] = 0;
-        return lines;
-    }
+    static std::string log() { return taken_log(test_enter_log); }
     static void expect_processor(bool irqs_off, int preemption_off) {
         EXPECT_EQ(test_irqs_off, irqs_off);
         EXPECT_EQ(test_preemption_off, preemption_off);

@@ -4,6 +4,7 @@
 #include "globals_for_test.h"
 #include "groups_for_test.h"
 #include "kernel_for_test.h"
+#include "log_for_test.h"
 
 #include <gtest/gtest.h>
 
@@ -35,11 +36,7 @@ class Groups : public testing::Test {
             test_functions[i].number = number;
         }
     }
-    static std::string log() {
-        std::string lines = test_groups_log;
-        test_groups_log[0] = 0;
-        return lines;
-    }
+    static std::string log() { return taken_log(test_groups_log); }
     static std::string attach() {
         EXPECT_EQ(test_groups_attach(), 0);
         return log();

@@ -2,6 +2,7 @@
 // How long, and for whom, a module waits that has calls of probed functions to return to.
 #include "include/script.h"
 #include "inside_for_test.h"
+#include "log_for_test.h"
 
 #include <gtest/gtest.h>
 
@@ -18,11 +19,7 @@ class Inside : public testing::Test {
         djs_inside_expect();
     }
 
-    static std::string log() {
-        std::string lines = test_inside_log;
-        test_inside_log[0] = 0;
-        return lines;
-    }
+    static std::string log() { return taken_log(test_inside_log); }
     static std::string drain() {
         djs_inside_drain();
         return log();

@@ -2,6 +2,7 @@
 // Which handler is found to take too much of a processor's time, and when.
 #include "globals_for_test.h"
 #include "kernel_for_test.h"
+#include "log_for_test.h"
 #include "overload_for_test.h"
 
 #include <gtest/gtest.h>
@@ -56,11 +57,7 @@ class Overload : public testing::Test {
         });
         test_overload_log[0] = 0;
     }
-    static std::string log() {
-        std::string lines = test_overload_log;
-        test_overload_log[0] = 0;
-        return lines;
-    }
+    static std::string log() { return taken_log(test_overload_log); }
     static std::string result() {
         test_overload_work();
         std::string all = taken_out;

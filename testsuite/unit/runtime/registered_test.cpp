@@ -3,6 +3,7 @@
 // some of it, and when modules go and come.
 #include "globals_for_test.h"
 #include "kernel_for_test.h"
+#include "log_for_test.h"
 #include "registered_for_test.h"
 #include "userspace/userspace.h"
 
@@ -31,11 +32,7 @@ class Registered : public testing::Test {
         for (int i = 0; i < count; i++)
             test_probes[i].is_one = test_probes[i].wanted = true;
     }
-    static std::string log() {
-        std::string lines = test_registry_log;
-        test_registry_log[0] = 0;
-        return lines;
-    }
+    static std::string log() { return taken_log(test_registry_log); }
     static std::string attach() {
         EXPECT_EQ(test_registry_attach(), 0);
         return log();

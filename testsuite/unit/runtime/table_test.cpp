@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // How many more direct calls the kernel's table has room for, and what is no table.
+#include "log_for_test.h"
 #include "table_for_test.h"
 
 #include <gtest/gtest.h>
@@ -12,11 +13,7 @@ namespace {
 class DirectTable : public testing::Test {
   protected:
     void SetUp() override { test_table_begin(); }
-    static std::string log() {
-        std::string lines = test_table_log;
-        test_table_log[0] = 0;
-        return lines;
-    }
+    static std::string log() { return taken_log(test_table_log); }
     // What is no table has the entries of this module.
     static void expect_no_table() {
         EXPECT_EQ(test_table_room(true, 30), 7168U - 30);

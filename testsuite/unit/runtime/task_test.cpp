@@ -3,6 +3,7 @@
 // sent later.
 #include "globals_for_test.h"
 #include "kernel_for_test.h"
+#include "log_for_test.h"
 #include "task_for_test.h"
 
 #include <gtest/gtest.h>
@@ -41,11 +42,7 @@ class InTask : public testing::Test {
         EXPECT_EQ(guarded_count(), 0U);
         djs_script = {};
     }
-    static std::string log() {
-        std::string lines = test_task_log;
-        test_task_log[0] = 0;
-        return lines;
-    }
+    static std::string log() { return taken_log(test_task_log); }
 
     djs_handler handler_{};
     djs_site site_{};
@@ -148,11 +145,7 @@ class Deferred : public testing::Test {
         EXPECT_EQ(test_current_references, 0);
         djs_script = {};
     }
-    static std::string log() {
-        std::string lines = test_task_log;
-        test_task_log[0] = 0;
-        return lines;
-    }
+    static std::string log() { return taken_log(test_task_log); }
     std::string error() {
         const std::string message = context_.error ? context_.error : "";
         context_.error = nullptr;

@@ -2,6 +2,7 @@
 // The periods of timers, and what they run.
 #include "globals_for_test.h"
 #include "kernel_for_test.h"
+#include "log_for_test.h"
 #include "timer_for_test.h"
 
 #include <gtest/gtest.h>
@@ -37,11 +38,7 @@ class KernelTimers : public testing::Test {
         djs_script = {};
     }
 
-    static std::string log() {
-        std::string lines = test_timer_log;
-        test_timer_log[0] = 0;
-        return lines;
-    }
+    static std::string log() { return taken_log(test_timer_log); }
     // That of a timer which is started now.
     s64 first(u64 period, u64 random) {
         test_timer_wanted[0] = false;

@@ -4,6 +4,7 @@
 #include "globals_for_test.h"
 #include "include/recorder.h"
 #include "kernel_for_test.h"
+#include "log_for_test.h"
 #include "tracepoint_for_test.h"
 
 #include <gtest/gtest.h>
@@ -60,11 +61,7 @@ class Points : public testing::Test {
     static void module_has(std::initializer_list<const char*> names) {
         std::copy(names.begin(), names.end(), test_module_points);
     }
-    static std::string log() {
-        std::string lines = test_points_log;
-        test_points_log[0] = 0;
-        return lines;
-    }
+    static std::string log() { return taken_log(test_points_log); }
     static std::string attach() {
         EXPECT_EQ(test_tracepoints_attach(), 0);
         return log();
