@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/guest_run.h"
 
+#include "driver/guest_plan.h"
 #include "driver/machine.h"
 #include "guest/closure.h"
 #include "guest/guest.h"
 #include "session/module_file.h"
 #include "session/signals.h"
-#include "session/writer.h"
 #include "system/file.h"
 #include "system/process.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <sstream>
 #include <unistd.h>
@@ -24,97 +21,6 @@ namespace djstap::driver {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The size of buffers that a guest of the usual memory size can hold.
-constexpr unsigned usual_memory_mb = 512, usual_buffers_mb = 64;
-
-// A file that the guest's output is written to.
-class Sink {
-  public:
-    explicit Sink(OutputFile file = {}) : file_(std::move(file)) {}
-    // Truncates the file.
-    void begin() {
-        if (file_.descriptor && ftruncate(file_.fd(), 0) != 0 && errno != EINVAL)
-            error_ = errno;
-    }
-    // Returns false after a failed write.
-    bool write(std::string_view bytes) {
-        if (!error_)
-            error_ = write_to_reader(file_.fd(), bytes);
-        return !error_;
-    }
-    // Continues in the next file.
-    void next_file() {
-        if (!file_.path.empty() && !error_)
-            error_ = open_next_output(file_.path, ++files_, file_.fd());
-    }
-    // Returns why the output was not written; a reader that is gone is not a failure.
-    std::optional<Failure> failure() const {
-        if (!error_ || error_ == EPIPE)
-            return std::nullopt;
-        return unwritable(file_.path.empty() ? "the output" : file_.path, error_);
-    }
-    bool is_closed() const { return error_ != 0; }
-
-  private:
-    OutputFile file_;
-    uint64_t files_ = 0; // numbered ones so far
-    int error_ = 0;
-};
-
-// Distributes what the reader in the guest writes for all files (PieceHeader) to these files.
-class Channels {
-  public:
-    explicit Channels(std::vector<OutputFile> files) {
-        for (OutputFile& file : files)
-            sinks_.emplace_back(std::move(file));
-    }
-    // Truncates the files, unless that was done before.
-    void begin() {
-        if (!std::exchange(begun_, true))
-            std::ranges::for_each(sinks_, &Sink::begin);
-    }
-    // Returns false if a file cannot be written, or the readers of all of them are gone.
-    bool write(std::string_view bytes) {
-        begin();
-        while (!bytes.empty()) {
-            if (left_ == 0) {
-                const size_t missing = sizeof header_ - known_;
-                const size_t taken = std::min(missing, bytes.size());
-                std::memcpy(reinterpret_cast<char*>(&header_) + known_, bytes.data(), taken);
-                bytes.remove_prefix(taken);
-                known_ += taken;
-                if (known_ == sizeof header_) {
-                    known_ = 0;
-                    left_ = header_.bytes;
-                    const uint32_t channel = header_.channel & ~PieceHeader::next_file;
-                    if (channel != header_.channel && channel < sinks_.size())
-                        sinks_[channel].next_file();
-                }
-                continue;
-            }
-            const size_t taken = std::min<size_t>(left_, bytes.size());
-            if (header_.channel < sinks_.size())
-                sinks_[header_.channel].write(bytes.substr(0, taken));
-            bytes.remove_prefix(taken);
-            left_ -= static_cast<uint32_t>(taken);
-        }
-        return !failure() && !std::ranges::all_of(sinks_, &Sink::is_closed);
-    }
-    std::optional<Failure> failure() const {
-        for (const Sink& sink : sinks_)
-            if (auto failure = sink.failure())
-                return failure;
-        return std::nullopt;
-    }
-
-  private:
-    std::vector<Sink> sinks_;
-    PieceHeader header_{};
-    size_t known_ = 0;  // bytes of the header
-    uint32_t left_ = 0; // bytes of the piece
-    bool begun_ = false;
-};
 
 // During its life, the user's signals are forwarded to the guest's command.
 class ForwardedSignals {
@@ -150,33 +56,6 @@ class ForwardedSignals {
     struct sigaction before_[std::size(signals)] = {}, pipe_before_ = {};
 };
 
-std::vector<std::string> reader_command(const Invocation& invocation, const std::string& module) {
-    const Options& options = invocation.options;
-    std::vector<std::string> words = {invocation.places.djrun};
-    if (!options.command.empty())
-        words.insert(words.end(), {"-c", options.command});
-    // The files are this machine's: the guest's reader sends what belongs into them.
-    const bool has_files = std::ranges::any_of(
-        options.output_requests, [](const auto& request) { return !request.file.empty(); });
-    if (has_files || !options.output_file.empty())
-        words.insert(words.end(), {"--channels", guest_trace_file});
-    if (!options.output_file.empty())
-        words.insert(words.end(), {"-o", options.output_file});
-    for (const OutputRequest& request : options.output_requests)
-        words.push_back("--output=" + std::string(request.kind->name) +
-                        (request.file.empty() ? "" : ":" + request.file));
-    if (options.seconds > 0)
-        words.insert(words.end(), {"-T", std::to_string(options.seconds)});
-    if (options.buffer_megabytes)
-        words.insert(words.end(), {"-s", std::to_string(options.buffer_megabytes)});
-    if (!options.warnings)
-        words.push_back("-w");
-    if (options.verbosity[4] > 0)
-        words.push_back("-v");
-    words.push_back(module);
-    return words;
-}
-
 // Adds files whose guest path is not in the job yet.
 void add_files(GuestJob& job, const std::vector<FileToCopy>& files) {
     for (const FileToCopy& file : files) {
@@ -186,25 +65,6 @@ void add_files(GuestJob& job, const std::vector<FileToCopy>& files) {
         if (!known)
             job.files.push_back(file);
     }
-}
-
-// Returns the requested size, or what the buffers need.
-unsigned memory_mb(const Invocation& invocation, const Limits& limits, unsigned cpus) {
-    if (invocation.options.guest_memory_mb)
-        return invocation.options.guest_memory_mb;
-    const auto buffers = static_cast<unsigned>(limits.RING_KB * cpus / 1024);
-    if (buffers <= usual_buffers_mb)
-        return usual_memory_mb;
-    // In coarse steps, because each size has a saved state.
-    return usual_memory_mb * (1 + (buffers + usual_memory_mb - 1) / usual_memory_mb);
-}
-
-// Returns whether a guest that shares the host's files sees this one: it has these folders of its
-// own.
-bool is_seen(const std::string& path) {
-    constexpr std::string_view own[] = {"/dev/", "/proc/", "/sys/"};
-    return std::none_of(std::begin(own), std::end(own),
-                        [&](std::string_view folder) { return path.starts_with(folder); });
 }
 
 // Adds what the command needs if the guest does not see this machine's files.
@@ -236,7 +96,7 @@ Status add_copies(GuestJob& job, const Invocation& invocation, const RunnableScr
 
 // Returns the path in the guest of a file that djstap itself needs there.
 std::string own_file(GuestJob& job, const std::string& path) {
-    if (job.host_root && is_seen(path))
+    if (job.host_root && is_seen_in_guest(path))
         return path;
     std::string there = "/run/" + fs::path(path).filename().string();
     job.files.push_back({path, there, 0, ""});
@@ -260,7 +120,7 @@ Result<GuestJob> guest_job(const Invocation& invocation, const RunnableScript& r
     const Options& options = invocation.options;
     GuestJob job;
     job.kernel = guest_kernel(**invocation.guest_kernel);
-    job.memory_mb = memory_mb(invocation, runnable.settings.limits, job.cpus);
+    job.memory_mb = guest_memory_mb(options, runnable.settings.limits, job.cpus);
     job.disk_mb = options.guest_disk_mb.value_or(job.disk_mb);
     job.host_root = runnable.settings.guest_files == GuestFiles::Shared;
     if (const char* more = getenv("DJSTAP_QEMU_ARGUMENTS")) {
@@ -288,10 +148,10 @@ Result<GuestJob> guest_job(const Invocation& invocation, const RunnableScript& r
     if (!reader)
         return Failure{"djrun, the reader in the guest: " + reader.failure().message,
                        reader.failure().hint};
-    if (!job.host_root || !is_seen(invocation.places.djrun))
+    if (!job.host_root || !is_seen_in_guest(invocation.places.djrun))
         add_files(job, *reader);
     const std::string module = own_file(job, fs::absolute(runnable.module_path, error));
-    job.command = reader_command(invocation, module);
+    job.command = reader_command(options, invocation.places.djrun, module);
     return job;
 }
 
@@ -343,8 +203,8 @@ std::optional<FinishedRun> run_in_guest(Invocation& invocation, const RunnableSc
         invocation.fail(DiagnosticKind::WorkFiles, files.failure());
         return std::nullopt;
     }
-    Sink output;
-    Channels trace(std::move(*files));
+    GuestOutput output;
+    GuestChannels trace(std::move(*files));
     GuestCallbacks callbacks;
     callbacks.progress = show_progress;
     callbacks.output = [&](GuestStream stream, std::string_view bytes) {
