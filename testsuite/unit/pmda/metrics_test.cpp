@@ -456,8 +456,15 @@ TEST_F(MetricsTest, FormerInstancesAreForgottenInTheEnd) {
     show_keys(20'000, 1);
     // 10,010 former ones are as many as one element may have.
     EXPECT_EQ(pmdaCacheOp(domain, PMDA_CACHE_SIZE_INACTIVE), 10'010);
+    const auto has_number = [&](const char* name) {
+        return pmdaCacheLookupName(domain, name, nullptr, nullptr) >= 0;
+    };
+    EXPECT_TRUE(has_number("k0"));
     show_keys(30'000, 1);
     EXPECT_EQ(pmdaCacheOp(domain, PMDA_CACHE_SIZE_INACTIVE), 0);
+    EXPECT_FALSE(has_number("k0"));
+    EXPECT_FALSE(has_number("k20000"));
+    EXPECT_TRUE(has_number("k30000"));
     EXPECT_EQ(values("s.a"), "k30000=0");
 }
 
