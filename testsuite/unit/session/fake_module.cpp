@@ -86,6 +86,8 @@ std::optional<int> FakeModule::open(const std::string& path, int flags) {
         errno = error->second;
         return -1;
     }
+    if (const auto open = descriptors.find(path); open != descriptors.end())
+        return fcntl(open->second, F_DUPFD_CLOEXEC, 0);
     const auto file = files.find(path);
     if (file == files.end())
         return std::nullopt;

@@ -44,6 +44,8 @@ class FakeModule {
 
     // What is read from files with these paths; those that are not here are the machine's.
     std::map<std::string, std::string> files;
+    // What open() yields a copy of.
+    std::map<std::string, int> descriptors;
     // What open() of the control file for writing, and of other paths, yields: errno.
     std::map<std::string, int> open_errors;
     std::set<std::string> absent_files; // for access()
