@@ -112,7 +112,7 @@ done
 printf '%s' "$FAKE_CONSOLE" > $console
 echo '{"QMP":{}}' >&$qmp
 while read -r line <&$qmp; do
-    case $line in *inject-nmi*) exit 0 ;; esac
+    case $line in *inject-nmi*) echo 'where it hangs' >> $console; exit 0 ;; esac
     echo '{"return":{}}' >&$qmp
 done
 )",
@@ -191,7 +191,7 @@ TEST_F(RunInGuest, GivesTheCommandAndPassesItsOutput) {
         agent.say(GUEST_STDOUT, "put");
         agent.exit(3);
     });
-    umask(before);
+    EXPECT_EQ(umask(before), 027u); // it is only read
     ASSERT_TRUE(outcome) << outcome.failure().message;
     EXPECT_EQ(outcome->state, GuestOutcome::Exited);
     EXPECT_EQ(outcome->exit_code, 3);
@@ -387,6 +387,18 @@ TEST_F(RunInGuest, AKernelThatPanicsIsLostWithItsLog) {
     EXPECT_TRUE(outcome->complaint.starts_with("BUG: of this")) << outcome->complaint;
 }
 
+TEST_F(RunInGuest, WithoutItsAgentAGuestIsLost) {
+    const auto outcome = run([&](PlayedAgent& agent, pid_t) {
+        agent.begin();
+        agent.say(GUEST_STDOUT, "last words");
+        agent.hang_up();
+    });
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->state, GuestOutcome::Lost);
+    EXPECT_EQ(outcome->reason, "the guest closed its connection");
+    EXPECT_EQ(collected_.output, "last words");
+}
+
 // A kernel that complains is told of, although the command has ended as it should.
 TEST_F(RunInGuest, ComplaintsOfTheKernelAreKept) {
     const Environment console("FAKE_CONSOLE", "first\nWARNING: CPU: 0 of this\nlast\n");
@@ -409,6 +421,8 @@ TEST_F(RunInGuest, ACommandThatTakesTooLongIsLost) {
     ASSERT_TRUE(outcome);
     EXPECT_EQ(outcome->state, GuestOutcome::Lost);
     EXPECT_EQ(outcome->reason, "the command did not end within 0.05 s");
+    // Its kernel is asked where it is.
+    EXPECT_EQ(outcome->kernel_log, "where it hangs");
 }
 
 TEST_F(RunInGuest, AGuestThatDoesNotAnswerIsLost) {
