@@ -9,8 +9,10 @@
 #include "include/platform.h"
 
 struct mm_struct;
+struct perf_event_context;
 struct signal_struct;
 
+#define TASK_COMM_LEN 16
 struct task_struct {
     pid_t pid, tgid;
     unsigned flags;
@@ -20,6 +22,8 @@ struct task_struct {
     struct signal_struct* signal;
     int references;
     bool is_locked;
+    char comm[TASK_COMM_LEN];
+    struct perf_event_context* perf_event_ctxp[2]; /* of the processor's, and of the kernel's */
 };
 
 #define PF_EXITING 0x4
@@ -27,6 +31,8 @@ struct task_struct {
 #define PF_FORKNOEXEC 0x40
 #define PF_USER_WORKER 0x4000
 #define PF_KTHREAD 0x200000
+
+#define task_pid_nr(task) ((task)->pid)
 
 #undef current
 #define current test_current
