@@ -28,9 +28,11 @@ struct file {
     unsigned f_mode;
     const char* text;
     u64 bytes;
+    void* private_data;
 };
 
 #define FMODE_READ 1u
+#define FMODE_WRITE 2u
 #define file_inode(file) ((file)->f_inode)
 
 static inline struct inode* d_inode(const struct dentry* dentry) {

@@ -12,9 +12,10 @@
 #undef mutex_lock
 #undef mutex_unlock
 struct test_mutex {
-    bool is_held;
+    bool is_made, is_held;
 };
-#define DEFINE_MUTEX(name) struct test_mutex name = {false}
+#define DEFINE_MUTEX(name) struct test_mutex name = {true, false}
+#define mutex_init(mutex) ((void)(*(mutex) = (struct test_mutex){true, false}))
 #define mutex_lock(mutex) test_mutex_lock(mutex)
 #define mutex_unlock(mutex) test_mutex_unlock(mutex)
 
@@ -22,7 +23,7 @@ void test_may_sleep(void);
 
 static inline void test_mutex_lock(struct test_mutex* mutex) {
     test_may_sleep();
-    if (mutex->is_held)
+    if (!mutex->is_made || mutex->is_held)
         abort();
     mutex->is_held = true;
 }

@@ -41,4 +41,9 @@ static inline void test_unlock(raw_spinlock_t* lock) {
 #define raw_spin_lock_irqsave(lock, flags) (test_lock(lock), (flags) = 0)
 #define raw_spin_trylock_irqsave(lock, flags) ((flags) = 0, test_try_lock(lock))
 #define raw_spin_unlock_irqrestore(lock, flags) (test_unlock(lock), (void)(flags))
+
+typedef raw_spinlock_t spinlock_t;
+#define DEFINE_SPINLOCK(name) DEFINE_RAW_SPINLOCK(name)
+#define spin_lock(lock) test_lock(lock)
+#define spin_unlock(lock) test_unlock(lock)
 #endif

@@ -12,6 +12,7 @@ struct timespec64 {
     long tv_nsec;
 };
 struct kstat {
+    unsigned nlink;
     dev_t dev;
     u64 ino, size;
     struct timespec64 mtime, ctime;
@@ -19,6 +20,8 @@ struct kstat {
 struct path;
 
 #define STATX_BASIC_STATS 1
+#define STATX_NLINK 4
+#define AT_STATX_SYNC_AS_STAT 0
 #define AT_STATX_DONT_SYNC 2
 int vfs_getattr(const struct path* path, struct kstat* stat, unsigned mask, unsigned flags);
 

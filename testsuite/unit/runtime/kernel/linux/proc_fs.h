@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The kernel's interface for the sources that *_for_test.c include. */
+#ifndef DJSTAP_TEST_PROC_FS_H
+#define DJSTAP_TEST_PROC_FS_H
+#include "linux/fs.h"
+
+typedef unsigned umode_t;
+struct proc_dir_entry;
+struct proc_ops {
+    int (*proc_open)(struct inode* inode, struct file* file);
+    int (*proc_release)(struct inode* inode, struct file* file);
+    ssize_t (*proc_read)(struct file* file, char* to, size_t size, loff_t* at);
+    ssize_t (*proc_write)(struct file* file, const char* from, size_t size, loff_t* at);
+    loff_t (*proc_lseek)(struct file* file, loff_t offset, int whence);
+};
+loff_t default_llseek(struct file* file, loff_t offset, int whence);
+void* pde_data(const struct inode* inode);
+struct proc_dir_entry* proc_mkdir(const char* name, struct proc_dir_entry* parent);
+struct proc_dir_entry* proc_create_data(const char* name, umode_t mode,
+                                        struct proc_dir_entry* parent, const struct proc_ops* ops,
+                                        void* data);
+void proc_remove(struct proc_dir_entry* entry);
+void remove_proc_entry(const char* name, struct proc_dir_entry* parent);
+#endif
