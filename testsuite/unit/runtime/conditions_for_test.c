@@ -50,8 +50,15 @@ struct test_condition_site test_condition_sites[TEST_CONDITION_SITES];
 bool test_conditions_no_context;
 void (*test_conditions_rearm)(void);
 
-static struct djs_site_run runs_of_test[TEST_CONDITION_SITES];
-struct djs_site_run* djs_sites = runs_of_test;
+static void* behind_sites;
+static struct djs_site_run* runs_of_test;
+struct djs_site_run* djs_sites;
+
+/* Nothing is behind the last site. */
+static void place_sites(u32 count) {
+    runs_of_test = (struct djs_site_run*)guarded_end(&behind_sites) - count;
+    djs_sites = runs_of_test;
+}
 static struct djs_ctx ctx_of_test;
 static struct notifier_block* notified;
 
@@ -109,7 +116,8 @@ void test_livepatch_module(bool is_live, bool is_livepatch) {
 
 void test_conditions_begin(void) {
     memset(test_condition_sites, 0, sizeof(test_condition_sites));
-    memset(runs_of_test, 0, sizeof(runs_of_test));
+    place_sites(TEST_CONDITION_SITES);
+    memset(runs_of_test, 0, TEST_CONDITION_SITES * sizeof(*runs_of_test));
     test_conditions_log[0] = 0;
     test_conditions_no_context = false;
     test_conditions_rearm = NULL;
@@ -137,6 +145,7 @@ void test_conditions_work(void) {
 static void tell_sites(void) {
     u32 i;
 
+    place_sites(djs_script.site_count);
     for (i = 0; i < djs_script.site_count; i++)
         runs_of_test[i].follows = 0;
     for (i = 0; i < djs_script.site_count; i++) {

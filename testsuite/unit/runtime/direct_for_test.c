@@ -58,8 +58,15 @@ int test_direct_error, test_direct_groups_error;
 u32 test_direct_table_room;
 bool test_direct_none_to_attach;
 
-static struct djs_site_run runs_of_test[TEST_DIRECT_SITES];
-struct djs_site_run* djs_sites = runs_of_test;
+static void* behind_sites;
+static struct djs_site_run* runs_of_test;
+struct djs_site_run* djs_sites;
+
+/* Nothing is behind the last site. */
+static void place_sites(u32 count) {
+    runs_of_test = (struct djs_site_run*)guarded_end(&behind_sites) - count;
+    djs_sites = runs_of_test;
+}
 static unsigned long biases_of_test[1] = {TEST_TABLE_BIAS};
 unsigned long* djs_biases = biases_of_test;
 static struct djs_group groups_of_test[TEST_DIRECT_GROUPS];
@@ -206,7 +213,8 @@ void test_direct_begin(void) {
     u32 i;
 
     memset(test_direct_sites, 0, sizeof(test_direct_sites));
-    memset(runs_of_test, 0, sizeof(runs_of_test));
+    place_sites(TEST_DIRECT_SITES);
+    memset(runs_of_test, 0, TEST_DIRECT_SITES * sizeof(*runs_of_test));
     memset(groups_of_test, 0, sizeof(groups_of_test));
     memset(test_callees, 0, sizeof(test_callees));
     for (i = 0; i < TEST_DIRECT_SITES; i++)
@@ -221,6 +229,7 @@ void test_direct_begin(void) {
 static void tell_sites(void) {
     u32 i;
 
+    place_sites(djs_script.site_count);
     for (i = 0; i < djs_script.site_count; i++)
         runs_of_test[i].follows = 0;
     for (i = 0; i < djs_script.site_count; i++) {

@@ -37,8 +37,15 @@ bool test_breakpoint_hits_at_once;
 void (*test_hook_handler)(struct pt_regs* regs);
 struct net init_net;
 
-static struct djs_site_run runs_of_test[TEST_HOOKS];
-struct djs_site_run* djs_sites = runs_of_test;
+static void* behind_sites;
+static struct djs_site_run* runs_of_test;
+struct djs_site_run* djs_sites;
+
+/* Nothing is behind the last site. */
+static void place_sites(u32 count) {
+    runs_of_test = (struct djs_site_run*)guarded_end(&behind_sites) - count;
+    djs_sites = runs_of_test;
+}
 static unsigned long biases_of_test[1] = {0x1000};
 unsigned long* djs_biases = biases_of_test;
 static const struct nf_hook_ops* registered;
@@ -147,7 +154,8 @@ void djs_site_failed(struct djs_site_run* run, int error, const char* why) {
 
 void test_hooks_begin(void) {
     memset(test_hooks, 0, sizeof(test_hooks));
-    memset(runs_of_test, 0, sizeof(runs_of_test));
+    place_sites(TEST_HOOKS);
+    memset(runs_of_test, 0, TEST_HOOKS * sizeof(*runs_of_test));
     test_hooks_log[0] = 0;
     test_hook_error = 0;
     test_hook_handler = NULL;
@@ -160,6 +168,7 @@ void test_hooks_begin(void) {
 static void tell_sites(void) {
     u32 i;
 
+    place_sites(djs_script.site_count);
     for (i = 0; i < djs_script.site_count; i++) {
         runs_of_test[i].site = &djs_script.sites[i];
         runs_of_test[i].mechanism = djs_script.sites[i].mechanism;

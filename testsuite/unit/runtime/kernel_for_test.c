@@ -90,6 +90,20 @@ void guarded_free(const void* memory) {
         give_addresses_back();
 }
 
+void* guarded_end(void** place) {
+    enum { ROOM = 16 * PAGE };
+    char* mapping;
+
+    if (!*place) {
+        mapping =
+            mmap(NULL, ROOM + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (mapping == MAP_FAILED || mprotect(mapping + ROOM, PAGE, PROT_NONE))
+            abort();
+        *place = mapping + ROOM;
+    }
+    return *place;
+}
+
 u32 guarded_count(void) {
     return allocated_count;
 }

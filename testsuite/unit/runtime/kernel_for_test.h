@@ -17,6 +17,9 @@ extern "C" {
 void* guarded_allocate(u64 count, u64 size, int fill);
 /* Of what guarded_allocate returned and is not freed, or NULL; anything else ends the test. */
 void guarded_free(const void* memory);
+/* Returns the end of 64 KiB of zeros, behind which nothing can be accessed: the same ones whenever
+ * it is called for this place. They are not counted. */
+void* guarded_end(void** place);
 /* How many are not freed. */
 u32 guarded_count(void);
 /* How many locks with which nobody may sleep are held, and callbacks run in which nobody may. */

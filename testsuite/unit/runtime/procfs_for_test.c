@@ -69,8 +69,15 @@ int test_procfs_mount_error, test_procfs_open_error, test_procfs_stat_error, tes
 void (*test_procfs_blocks)(void);
 void (*test_procfs_waits)(void);
 
-static struct djs_site_run runs_of_test[TEST_PROCFS_SITES];
-struct djs_site_run* djs_sites = runs_of_test;
+static void* behind_sites;
+static struct djs_site_run* runs_of_test;
+struct djs_site_run* djs_sites;
+
+/* Nothing is behind the last site. */
+static void place_sites(u32 count) {
+    runs_of_test = (struct djs_site_run*)guarded_end(&behind_sites) - count;
+    djs_sites = runs_of_test;
+}
 static bool params_are_locked;
 static struct task_struct task_of_test, callers[TEST_PROCFS_CALLS];
 static struct file_call calls_of_test[TEST_PROCFS_CALLS];
@@ -323,7 +330,8 @@ bool djs_run_in_task(const struct djs_handler* handler, const struct djs_site* s
 static struct file open_files[4];
 
 void test_procfs_begin(void) {
-    memset(runs_of_test, 0, sizeof(runs_of_test));
+    place_sites(TEST_PROCFS_SITES);
+    memset(runs_of_test, 0, TEST_PROCFS_SITES * sizeof(*runs_of_test));
     memset(test_procfs_armed, 0, sizeof(test_procfs_armed));
     memset(test_procfs_disarmed, 0, sizeof(test_procfs_disarmed));
     memset(&ctx_of_test, 0, sizeof(ctx_of_test));
@@ -343,6 +351,7 @@ void test_procfs_begin(void) {
 static void tell_sites(void) {
     u32 i;
 
+    place_sites(djs_script.site_count);
     for (i = 0; i < djs_script.site_count; i++) {
         runs_of_test[i].site = &djs_script.sites[i];
         runs_of_test[i].mechanism = djs_script.sites[i].mechanism;
