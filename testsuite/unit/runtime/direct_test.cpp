@@ -89,8 +89,8 @@ TEST_F(DirectCalls, StayWhereTheKernelCannotDetachThem) {
 }
 
 TEST_F(DirectCalls, MayHaveReturnHandlers) {
-    test_direct_sites[3].mechanism = DJS_MECHANISM_RETURN_DJPROBE;
-    sites_[3].trampoline = 1;
+    test_direct_sites[0].mechanism = DJS_MECHANISM_RETURN_DJPROBE;
+    sites_[0].trampoline = 1;
     test_direct_prepare(false, 0);
     test_direct_prepare(false, 1);
     EXPECT_FALSE(test_direct_has_returns(0));

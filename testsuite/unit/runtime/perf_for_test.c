@@ -143,6 +143,13 @@ static int error_of_task(const struct task_struct* task) {
     return seen->error;
 }
 
+/* A task has a context from its first event on. */
+static struct list_head* events_of(struct task_struct* task, u32 context) {
+    if (!task->perf_event_ctxp[context])
+        task->perf_event_ctxp[context] = &contexts[number_of(task)][context];
+    return &task->perf_event_ctxp[context]->event_list;
+}
+
 static void describe(const struct perf_event_attr* attr) {
     note(" of %u/%llu%s%llu%s%s%s%s\n", attr->type, (unsigned long long)attr->config,
          attr->freq ? " freq " : " every ", (unsigned long long)attr->sample_period,
@@ -183,8 +190,7 @@ struct perf_event* perf_event_create_kernel_counter(struct perf_event_attr* attr
     event->number = event_count;
     note("event %u ", event->number);
     if (task) {
-        list_add(&event->event_entry,
-                 &task->perf_event_ctxp[test_perf_is_second && !attr->disabled]->event_list);
+        list_add(&event->event_entry, events_of(task, test_perf_is_second && !attr->disabled));
         note("%s task %d", attr->disabled ? "prepares" : "of", number_of(task));
     } else {
         note("on cpu %d", cpu);
@@ -247,8 +253,7 @@ void test_perf_opens(u32 task, u32 context, u32 count) {
     if (count > MOST_FOREIGN)
         abort();
     for (i = 0; i < count; i++)
-        list_add(&foreign[i].event_entry,
-                 &tasks_of_test[task].perf_event_ctxp[context]->event_list);
+        list_add(&foreign[i].event_entry, events_of(&tasks_of_test[task], context));
 }
 
 /* ---- the rest of the runtime ---- */
@@ -377,7 +382,6 @@ void test_perf_begin(void) {
 
             raw_spin_lock_init(&contexts[i][j].lock);
             head->next = head->prev = head;
-            tasks_of_test[i].perf_event_ctxp[j] = &contexts[i][j];
             tasks_of_test[i].group_leader = &tasks_of_test[i];
         }
     test_perf_works_error = test_perf_work_error = test_perf_events_error = test_perf_error = 0;

@@ -317,6 +317,7 @@ TEST_F(PerfEventsOfPrograms, AreFoundInAContextThatIsExchanged) {
     test_perf_do_works();
     // When that of 8 has been looked up, 8 gets the one of 7.
     test_perf_tasks[8].program = "/a";
+    test_perf_opens(8, 0, 1);
     test_perf_exchanged[0] = 8;
     test_perf_exchanged[1] = 7;
     test_perf_executes(8, "/a");

@@ -8,6 +8,7 @@
 
 #include "include/platform.h"
 
+struct fs_struct;
 struct mm_struct;
 struct perf_event_context;
 struct signal_struct;
@@ -18,6 +19,7 @@ struct task_struct {
     unsigned flags;
     u64 start_boottime, self_exec_id;
     struct mm_struct* mm;
+    struct fs_struct* fs;
     struct task_struct *real_parent, *group_leader;
     struct signal_struct* signal;
     int references;
