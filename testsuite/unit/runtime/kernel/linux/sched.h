@@ -8,6 +8,8 @@
 
 #include "include/platform.h"
 
+#include "linux/spinlock.h"
+
 struct fs_struct;
 struct mm_struct;
 struct perf_event_context;
@@ -25,8 +27,16 @@ struct task_struct {
     int references;
     bool is_locked;
     char comm[TASK_COMM_LEN];
+    unsigned __state;
+    int on_cpu, on_rq;
+    raw_spinlock_t pi_lock;
     struct perf_event_context* perf_event_ctxp[2]; /* of the processor's, and of the kernel's */
 };
+
+#define TASK_RUNNING 0
+#define TASK_DEAD 0x80
+#define TASK_WAKING 0x200
+#define TASK_NEW 0x800
 
 #define PF_EXITING 0x4
 #define PF_IO_WORKER 0x10
