@@ -238,8 +238,6 @@ void djs_follow_disarm(void)
 
 void djs_follow_free(void)
 {
-	/* No handler runs any more. */
-	memset(program_counters, 0, sizeof(program_counters));
 	if (djs_followed)
 		djs_works_free(&visits);
 	kfree(djs_followed);

@@ -391,6 +391,7 @@ void test_perf_begin(void) {
     test_perf_cpu = work_count = event_count = 0;
     test_perf_log[0] = 0;
     sweep_at = ROOTS_UNTIL_SWEEP;
+    memset(program_counters, 0, sizeof(program_counters));
     atomic64_sub(atomic64_read(&not_followed), &not_followed);
     test_perf_be_task(0);
 }

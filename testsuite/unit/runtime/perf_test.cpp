@@ -591,7 +591,6 @@ TEST_F(PerfEventsOfPrograms, AreCountedByThread) {
     EXPECT_EQ(test_perf_read(1), 11);
     test_perf_sites[1].wanted = false;
     test_perf_disarm();
-    test_perf_free();
     EXPECT_EQ(test_perf_read(1), 0);
 }
 
