@@ -30,7 +30,7 @@ static u8 modules_text[KINDS][BYTES];
 #define within_module(address, module)                                                             \
     ((address) >= MODULES_VADDR && (address) < (unsigned long)modules_text[TEST_CALLS_OF_OTHERS])
 static unsigned long djs_callee(const u8* text, unsigned long address);
-#define THREAD_SIZE (TEST_STACK_WORDS * sizeof(u64))
+#define THREAD_SIZE (TEST_WORDS_OF_STACK * sizeof(u64))
 static long read_stack(void* to, const void* from, size_t bytes);
 #undef copy_from_kernel_nofault
 #define copy_from_kernel_nofault(to, from, bytes) read_stack(to, from, bytes)

@@ -8,7 +8,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-enum { TEST_STACKS = 140, TEST_STACK_WORDS = 64, TEST_STACK_FRAMES = 4 };
+enum { TEST_STACKS = 140, TEST_WORDS_OF_STACK = 64, TEST_STACK_FRAMES = 4 };
 
 struct test_stack_frame {
     u64 address;
@@ -19,7 +19,7 @@ struct test_stack {
     unsigned state; /* 0: it runs */
     bool on_cpu, on_rq;
     const char* name;
-    u64 words[TEST_STACK_WORDS];
+    u64 words[TEST_WORDS_OF_STACK];
     struct test_stack_frame frames[TEST_STACK_FRAMES]; /* up to one without an address and regs */
     bool unwind_fails;                                 /* behind them */
 };
