@@ -118,6 +118,7 @@ TEST_F(ProgramContexts, AreForOneHandlerAtATime) {
 }
 
 TEST_F(ProgramContexts, AreAsManyAsSignalsInterruptEachOther) {
+    fill_scratch(1);
     for (u32 i = 0; i < levels; i++) {
         EXPECT_EQ(in_program_enter(&plain_, nullptr), in_program_contexts(1) + i);
         EXPECT_EQ(slot(1).active, i + 1);

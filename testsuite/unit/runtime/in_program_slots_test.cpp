@@ -75,6 +75,7 @@ TEST_F(ProgramSlots, PassToTheNextThreadWithTheSameMemory) {
     ASSERT_NE(of_first, nullptr);
     ASSERT_NE(in_program_enter(&handler, nullptr), nullptr);
     EXPECT_EQ(slot(2).active, 2U); // it was canceled in a handler, and in a signal's there
+    fill_scratch(2);
     Thread next(103, second_.base);
     EXPECT_TRUE(comes(next));
     EXPECT_EQ(next.distance, 2 * area_bytes);
@@ -82,6 +83,7 @@ TEST_F(ProgramSlots, PassToTheNextThreadWithTheSameMemory) {
     EXPECT_EQ(owner(1).tid, 101);
     EXPECT_TRUE(questions_.empty());
     EXPECT_EQ(slot(2).active, 0U);
+    EXPECT_TRUE(is_scratch_filled(2));
     for (u32 level = 0; level < 4; level++)
         EXPECT_EQ(in_program_enter(&handler, nullptr), of_first + level);
     EXPECT_EQ(in_program_enter(&handler, nullptr), nullptr);

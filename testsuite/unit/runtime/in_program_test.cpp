@@ -193,6 +193,13 @@ TEST_F(ProgramFunctions, AnswerAsTheKernelAndDjstapDo) {
     EXPECT_NE(parent, "");
     in_program_pexecname(&ctx_, out_);
     EXPECT_EQ(out_, parent);
+    const int input = dup(STDIN_FILENO); // a daemon has closed it
+    ASSERT_GE(input, 0);
+    ASSERT_EQ(close(STDIN_FILENO), 0);
+    in_program_pexecname(&ctx_, out_);
+    ASSERT_EQ(dup2(input, STDIN_FILENO), STDIN_FILENO);
+    ASSERT_EQ(close(input), 0);
+    EXPECT_EQ(out_, parent);
     in_program_open_fails = 1; // the program has as many files open as it may
     in_program_pexecname(&ctx_, out_);
     in_program_open_fails = 0;

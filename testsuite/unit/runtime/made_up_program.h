@@ -103,6 +103,18 @@ class MadeUpProgram : public testing::Test {
         return *reinterpret_cast<djs_thread_slot*>(slots_ + number * area_bytes +
                                                    DJS_SLOT_SHARED_AT);
     }
+    // Behind a slot's contexts is what handlers write: it looks as if one were there.
+    static void fill_scratch(u32 number) {
+        djs_ctx& first = in_program_contexts(number)[0];
+        std::memset(first.scratch, 1, static_cast<size_t>(first.error_text - first.scratch));
+    }
+    static bool is_scratch_filled(u32 number) {
+        const djs_ctx& first = in_program_contexts(number)[0];
+        for (const char* at = first.scratch; at < first.error_text; at++)
+            if (*at != 1)
+                return false;
+        return true;
+    }
     // A hit by a thread, as a site's stub begins. Returns whether it has a slot.
     bool comes(Thread& thread) const {
         in_program_current = &thread;
