@@ -28,6 +28,9 @@ struct test_image {
     bool is_refused;
 };
 
+/* More than these have no room. */
+#define TEST_IMAGES_MAX 32u
+
 int test_images_init(void);
 void test_images_exit(void);
 /* Maps a file with the bytes of test_image_file(). */

@@ -51,9 +51,9 @@ class MappedFiles : public testing::Test {
 
     test_mapped mapped_{{3, 17, 100, 5, 6, 7, 8}, "/bin/one", true, true, true};
     MadeUpFile file_;
+    std::string whole_;
 
   private:
-    std::string whole_;
     u64 refused_ = 0;
 };
 
@@ -89,6 +89,20 @@ TEST_F(MappedFiles, AreOthersIfAnythingIsDifferent) {
     EXPECT_EQ(map().number, number);
     EXPECT_EQ(map().number, number);
     EXPECT_STREQ(test_image_of(number).path, "/bin/one");
+}
+
+TEST_F(MappedFiles, BeyondTheRoomForThemAreRefused) {
+    for (u32 i = 0; i < TEST_IMAGES_MAX; i++, mapped_.identity.inode++) {
+        ASSERT_STREQ(map().path, "/bin/one") << i;
+        ASSERT_EQ(map().number, i);
+    }
+    EXPECT_EQ(refused(), 0U);
+    EXPECT_EQ(map().path, nullptr);
+    EXPECT_EQ(refused(), 1U);
+    EXPECT_EQ(test_map_kernel(reinterpret_cast<u64>(whole_.data()), true).path, nullptr);
+    mapped_.identity.inode--; // the last one
+    EXPECT_EQ(map().number, TEST_IMAGES_MAX - 1);
+    EXPECT_EQ(refused(), 1U);
 }
 
 TEST_F(MappedFiles, AreFilesThatCanBeRead) {

@@ -80,6 +80,18 @@ TEST(Symbols, AnAddressHasOneSlot) {
     EXPECT_EQ(i, 50 * address_of(0) + 16 * 49 * 25);
 }
 
+// Half of the slots remain free, but no more of them than the next power of two.
+TEST(Symbols, HaveTwiceAsManySlots) {
+    const std::pair<u32, u32> counts[] = {{1, 32}, {5, 32}, {6, 64}, {21, 64}, {22, 128}};
+    for (const auto& [count, slots] : counts) {
+        // The least symbols are of 64 bytes, and the last one may be of 768.
+        const u32 most = count - 1 + 768 / 64;
+        EXPECT_GE(slots, 2 * most);
+        EXPECT_LT(slots, 4 * most);
+        EXPECT_EQ(Table(count).table.area->slots, slots) << count;
+    }
+}
+
 TEST(Symbols, WhatIsNoAddressHasNone) {
     Table table(100);
     EXPECT_EQ(table.claim(0), DJS_NO_SYMBOL);

@@ -2,6 +2,7 @@
 // The forms in which rules of unwinding are kept, and steps by them.
 #include "made_up_entries.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 #include <string>
@@ -55,6 +56,30 @@ TEST(UnwindRows, RowsWithoutAShortForm) {
     djs_unwind_short_row row{};
     made.row.rules[3].n = -17;
     EXPECT_FALSE(djs_unwind_shorten(&row, &made.row));
+}
+
+// Whatever is known of others, a short row has the registers that functions preserve, alone.
+TEST(UnwindRows, ShortRowsHaveNoOtherRegisters) {
+    const Entries made = function_of("\x83\x02");
+    struct {
+        djs_unwind_row row;
+        djs_unwind_rule behind[256];
+    } all;
+    std::memset(static_cast<void*>(&all), 0xff, sizeof all);
+    all.row = made.row;
+    const auto is_preserved = [](u32 reg) {
+        for (const u32 each : preserved_registers)
+            if (each == reg)
+                return true;
+        return false;
+    };
+    for (u32 reg = 0; reg < DJS_DWARF_REGISTERS; reg++)
+        if (reg != DJS_DWARF_STACK && reg != DJS_DWARF_RETURN && !is_preserved(reg))
+            all.row.rules[reg].how = DJS_UNWIND_VALUE;
+    djs_unwind_short_row row{};
+    ASSERT_TRUE(djs_unwind_shorten(&row, &all.row));
+    EXPECT_EQ(row.is_saved, 1U); // rbx, at its place
+    EXPECT_EQ(row.saved[0], -2);
 }
 
 const std::string address_in_memory = "\x0f\x03\x76\x78\x06"; // of the address 8 below rbp

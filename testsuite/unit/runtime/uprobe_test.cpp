@@ -236,6 +236,18 @@ TEST_F(Uprobes, NeedTheBuildForWhichTheScriptWasCompiled) {
     EXPECT_EQ(failure(), "the file is another build of the program");
 }
 
+TEST_F(Uprobes, OfOtherScriptsAreNotLookedAt) {
+    handlers_[1].program = "/bin/nowhere";
+    djs_script.site_count = 2;
+    test_uprobe_sites();
+    djs_script.site_count = 1; // what is behind the end is no site
+    EXPECT_EQ(test_uprobe_attach(), 0);
+    EXPECT_TRUE(test_uprobe_armed(0));
+    EXPECT_EQ(test_uprobe_failure(1), nullptr);
+    EXPECT_FALSE(test_uprobe_armed(1));
+    EXPECT_EQ(test_registered_count(), 1U);
+}
+
 TEST_F(Uprobes, NeedTheirFile) {
     set_file(0, nullptr, S_IFREG, 17);
     EXPECT_EQ(failure(), "there is no such file");
