@@ -83,6 +83,30 @@ TEST_F(ClearedReads, OfACounterNeverSeeLessThanNothing) {
     EXPECT_GT(at, 10);
 }
 
+// A clear of another CPU, which has counted less when it looked, is faster.
+TEST_F(ClearedReads, OfACounterSeeNothingFromBeforeTheClear) {
+    static bool other_is_faster;
+    other_is_faster = true;
+    djs_counter_clear(0);
+    *counter += 3; // what the other one counts
+    *counter += 1;
+    static s64 base;
+    base = -1;
+    test_before_exchange = [](s64* place) {
+        if (other_is_faster) {
+            base = *place;
+            *place += 3;
+        }
+        other_is_faster = false;
+    };
+    djs_counter_clear(0);
+    test_before_exchange = nullptr;
+    EXPECT_NE(base, -1);
+    EXPECT_EQ(djs_counter_read(0), 0);
+    *counter += 2;
+    EXPECT_EQ(djs_counter_read(0), 2);
+}
+
 TEST_F(ClearedReads, OfAStatisticSeeWhatWasThereOrWhatCameThen) {
     std::vector<s64> before = words(), after = words(), seen = words();
     record_on_both();

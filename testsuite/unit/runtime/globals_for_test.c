@@ -15,6 +15,16 @@ volatile long test_pages_available = LONG_MAX / 2;
 #undef si_mem_available
 #define si_mem_available() test_pages_available
 
+void (*volatile test_before_exchange)(s64* place);
+
+static s64 test_exchange(s64* place, s64 old, s64 value) {
+    if (test_before_exchange)
+        test_before_exchange(place);
+    return __sync_val_compare_and_swap(place, old, value);
+}
+#undef cmpxchg
+#define cmpxchg test_exchange
+
 #include "globals/globals.c"
 
 int test_locks_take(const struct djs_handler* handler, int nmi) {

@@ -13,6 +13,10 @@ extern "C" {
 #endif
 extern volatile int test_in_nmi; /* 1: the caller is an NMI */
 
+/* Called before something is exchanged if nobody has changed it, for whose place another CPU may be
+ * faster. */
+extern void (*volatile test_before_exchange)(s64* place);
+
 /* Take and release a handler's locks like a handler: with the inline functions first. */
 int test_locks_take(const struct djs_handler* handler, int nmi);
 void test_locks_release(const struct djs_handler* handler);

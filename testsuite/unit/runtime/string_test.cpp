@@ -173,6 +173,32 @@ TEST(Text, SearchesTakeLinearTime) {
     EXPECT_STREQ(out.c_str(), "-");
 }
 
+namespace {
+// What a function finds on the stack that its caller has left there.
+__attribute__((noinline)) void fill_stack() {
+    volatile char used[4096];
+    for (volatile char& each : used)
+        each = '\xff';
+}
+} // namespace
+
+TEST(Text, TokensEndAtEachOfTheirDelimitersAlone) {
+    std::string all;
+    for (int byte = 1; byte < 256; byte++)
+        all += static_cast<char>(byte);
+    for (size_t i = 0; i < all.size(); i++) {
+        const std::string delimiters[] = {{all[i]}, {all[i], all[(i + 100) % 255]}};
+        for (const std::string& each : delimiters) {
+            char out[256];
+            const size_t begin = all.find_first_not_of(each);
+            const size_t end = std::min(all.find_first_of(each, begin), all.size());
+            fill_stack();
+            ASSERT_EQ(djs_text_token(out, all.c_str(), 0, each.c_str()), end) << i;
+            ASSERT_EQ(out, all.substr(begin, end - begin)) << i;
+        }
+    }
+}
+
 // If the text begins with a plus sign or a space, has digits beyond f, or has too many digits, the
 // language has rules of its own.
 TEST(Text, ToLongAgreesWithStrtol) {
