@@ -10,8 +10,9 @@ namespace djstap::fleet {
 
 namespace {
 
-// What would end the text, or its line, or controls a terminal, is escaped as in a script.
-std::string quoted(std::string_view text) {
+// A string literal of a script. For a std::string, quoted() would be std::quoted() wherever
+// <iomanip> is included.
+std::string as_literal(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\')
@@ -43,7 +44,7 @@ std::string name_of(const std::string& name, const std::string& keys) {
         if (const auto* number = std::get_if<int64_t>(&key))
             text += std::to_string(*number);
         else
-            text += quoted(std::get<std::string_view>(key));
+            text += as_literal(std::get<std::string_view>(key));
     }
     return text + "]";
 }
@@ -52,7 +53,7 @@ std::string line_of(const std::string& name, const GlobalElement& element) {
     const std::string head = name_of(name, element.keys);
     const auto& numbers = element.numbers;
     if (element.has == 0)
-        return head + "=" + quoted(element.text) + "\n";
+        return head + "=" + as_literal(element.text) + "\n";
     if (element.has == 1)
         return head + "=" + std::to_string(numbers[0]) + "\n";
     return head + " @count=" + std::to_string(numbers[GlobalElement::Count]) +
