@@ -63,7 +63,7 @@ TEST_F(TypedInputTest, IsPassedCharacterByCharacter) {
     EXPECT_EQ(taken(), ""); // nobody writes any more
     type("later");          // it belongs to whoever reads next
     char next[8] = {};
-    EXPECT_EQ(read(STDIN_FILENO, next, sizeof next), 5);
+    EXPECT_EQ(::read(STDIN_FILENO, next, sizeof next), 5);
 }
 
 TEST_F(TypedInputTest, EndsWithTheInput) {
@@ -82,7 +82,7 @@ TEST_F(TypedInputTest, IsLeftAloneWithoutAFile) {
         const TypedInput input(meta_);
     }
     char next[16] = {};
-    EXPECT_EQ(read(STDIN_FILENO, next, sizeof next), 10);
+    EXPECT_EQ(::read(STDIN_FILENO, next, sizeof next), 10);
 }
 
 } // namespace
