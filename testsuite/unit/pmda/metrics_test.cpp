@@ -121,7 +121,8 @@ class MetricsTest : public testing::Test {
     }
 
     static inline int next_domain_ = 401;
-    static inline std::vector<pmdaInterface*> kept_;
+    // Never destroyed: what is lost at the program's end would be a leak.
+    static inline auto& kept_ = *new std::vector<pmdaInterface*>;
     int domain_;
     Metrics metrics_;
     pmdaExt* extension_ = nullptr;
