@@ -31,4 +31,7 @@ static inline size_t test_struct_size(size_t beginning, size_t each, size_t coun
 static inline int atomic_cmpxchg(atomic_t* place, int old, int value) {
     return __sync_val_compare_and_swap(&place->counter, old, value);
 }
+static inline int atomic_xchg(atomic_t* place, int value) {
+    return __atomic_exchange_n(&place->counter, value, __ATOMIC_SEQ_CST);
+}
 #endif
