@@ -20,6 +20,8 @@ bool begins_declaration(std::string_view word) {
 std::string shape_of_text(std::string_view text) {
     std::string shape;
     for (size_t i = 0; i < text.size(); i++) {
+        if (std::isspace(static_cast<unsigned char>(text[i])))
+            continue;
         if (text[i] == '"') {
             for (i++; i < text.size() && text[i] != '"'; i++)
                 i += text[i] == '\\';
@@ -28,7 +30,7 @@ std::string shape_of_text(std::string_view text) {
             while (i + 1 < text.size() && text[i + 1] != ')')
                 i++;
             shape += "NUMBER";
-        } else if (!std::isspace(static_cast<unsigned char>(text[i]))) {
+        } else {
             shape += text[i];
         }
     }

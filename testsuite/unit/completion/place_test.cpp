@@ -76,11 +76,35 @@ TEST(CompletionPlace, NamesOfAHandler) {
     expect_place("probe begin { \"\\\"\" exec", Completes::Name, "exec", "begin ");
 }
 
+// What has ended says nothing of the text behind it.
+TEST(CompletionPlace, GoesOnBehindWhatHasEnded) {
+    for (const char* text : {"// probe\nfun", "# probe\nfun", "/* probe */ fun", "%{ probe %} fun",
+                             "function f() { if (x) { } } fun", "probe begin { f(a } fun"})
+        expect_place(text, Completes::Declaration, "fun");
+    // A string ends with its line.
+    expect_place("probe begin { x = \"a\nexec", Completes::Name, "exec", "begin ");
+    expect_place("probe begin { x = \"a\\\\\" exec", Completes::Name, "exec", "begin ");
+    // Words of a handler are no declarations.
+    expect_place("probe begin { probe = global x", Completes::Name, "x", "begin ");
+    expect_place("probe begin { function f", Completes::Name, "f", "begin ");
+    // A comma between parentheses begins no point.
+    expect_place("probe x.y(1, 2).r", Completes::Component, "r", "x.y(1, 2).");
+    expect_place("probe x.y(1, ", Completes::Nothing, "");
+    // The handler of a function has no point.
+    expect_place("probe begin { } function f() { exec", Completes::Name, "exec");
+}
+
 TEST(CompletionPlace, TellsWhatTheScriptDeclares) {
     const CompletionPlace place = completion_place(
         "global hits, most = 3\nprivate function twice:long(n:long) { return n * 2 }\n"
         "function private_one() { }\nprobe begin { ");
     EXPECT_EQ(place.declared, (std::vector<std::string>{"hits", "most", "twice", "private_one"}));
+    // Neither keys, nor parameters, nor what a handler or a point names.
+    EXPECT_EQ(completion_place("global a[3], b%\nfunction f(x, y) { global z }\nprobe p.q, "
+                               "global.r { function g }\nprobe ")
+                  .declared,
+              (std::vector<std::string>{"a", "b", "f"}));
+    EXPECT_EQ(completion_place("global typed").declared, std::vector<std::string>());
 }
 
 TEST(CompletionPlace, AnythingIsScanned) {
