@@ -289,6 +289,22 @@ TEST_F(FanOutTest, TellsTheLinesOfErrors) {
     EXPECT_EQ(errors_, "one\n?[31mtwo\n" + std::string(500, '0') + "\n");
 }
 
+// What says very much at once is cut; the last line tells why it fails.
+TEST_F(FanOutTest, TellsTwentyLinesOfErrorsAtOnce) {
+    record("web1");
+    std::string words, lines;
+    for (int i = 1; i <= 25; i++) {
+        words += " " + std::to_string(i);
+        lines += i <= 20 ? std::to_string(i) + "\n" : "";
+    }
+    hosts_.write("web1.djrun", "printf '%s\\n'" + words + " >&2; exit 3\n");
+    open("web1");
+    load();
+    fan_out_->wait_for(Stage::Ended);
+    EXPECT_EQ(errors_, lines);
+    EXPECT_EQ(failure(0), "djrun ended with exit status 3: 25");
+}
+
 TEST_F(FanOutTest, NamesAnErrorWhoseLineDidNotEnd) {
     record("web1");
     hosts_.write("web1.djrun", "printf 'first\\nlast' >&2; exit 3\n");

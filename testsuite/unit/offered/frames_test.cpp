@@ -18,6 +18,33 @@ TEST(Frames, WhatIsNoFrameIsNoticed) {
     }
 }
 
+TEST(Frames, NoneIsLargerThanTheLargest) {
+    std::string text("\1\0\0\0\0", 5);
+    const uint32_t size = largest_frame + 1;
+    std::memcpy(text.data() + 1, &size, sizeof size);
+    FrameReader reader;
+    reader.add(text);
+    EXPECT_FALSE(reader.next());
+    EXPECT_TRUE(reader.broken());
+    // Nothing is read behind it.
+    reader.add(std::string(largest_frame + 1, 'x'));
+    EXPECT_FALSE(reader.next());
+}
+
+// The header alone says nothing, and output may be empty.
+TEST(Frames, MayBeEmpty) {
+    FrameReader reader;
+    reader.add(std::string("\2\0\0\0", 4));
+    EXPECT_FALSE(reader.next());
+    EXPECT_FALSE(reader.broken());
+    reader.add(std::string("\0", 1));
+    const auto frame = reader.next();
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(frame->stream, Stream::Errors);
+    EXPECT_EQ(frame->bytes, "");
+    EXPECT_FALSE(reader.next());
+}
+
 TEST(Frames, TheLargestArrives) {
     std::string text("\1\0\0\0\0", 5);
     std::memcpy(text.data() + 1, &largest_frame, sizeof largest_frame);
