@@ -24,9 +24,9 @@ namespace {
 
 using namespace std::string_literals;
 
-constexpr uint64_t page_bytes = 4096;
+constexpr uint64_t code_page_bytes = 4096;
 
-template <class T> std::string_view bytes_of(const T& value) {
+template <class T> std::string_view raw_bytes(const T& value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
@@ -39,10 +39,10 @@ class LoaderOfCopy : public testing::Test {
   protected:
     void SetUp() override {
         // A page of code, before one that cannot be read.
-        code_ = static_cast<char*>(mmap(nullptr, 2 * page_bytes, PROT_READ | PROT_EXEC,
+        code_ = static_cast<char*>(mmap(nullptr, 2 * code_page_bytes, PROT_READ | PROT_EXEC,
                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         ASSERT_NE(code_, MAP_FAILED);
-        ASSERT_EQ(munmap(code_ + page_bytes, page_bytes), 0);
+        ASSERT_EQ(munmap(code_ + code_page_bytes, code_page_bytes), 0);
         for (entry_ = _DYNAMIC; entry_->d_tag != DT_DEBUG; entry_++)
             ASSERT_NE(entry_->d_tag, DT_NULL);
         debug_ = reinterpret_cast<const r_debug*>(entry_->d_un.d_ptr);
@@ -63,10 +63,10 @@ class LoaderOfCopy : public testing::Test {
             kill(process_, SIGKILL);
             waitpid(process_, nullptr, 0);
         }
-        munmap(code_, page_bytes);
+        munmap(code_, code_page_bytes);
     }
     template <class T> void write(const T* at, const T& value) {
-        ASSERT_TRUE(program_->write(address_of(at), bytes_of(value)));
+        ASSERT_TRUE(program_->write(address_of(at), raw_bytes(value)));
     }
     std::optional<PlacedImage> placed() {
         const auto map = MemoryMap::of(process_);
@@ -80,7 +80,7 @@ class LoaderOfCopy : public testing::Test {
     }
     // With other code, at the end of what is mapped there.
     std::optional<PlacedImage> placed_at_end(const std::string& code) {
-        const uint64_t at = address_of(code_) + page_bytes - code.size();
+        const uint64_t at = address_of(code_) + code_page_bytes - code.size();
         EXPECT_TRUE(program_->write(at, code));
         write(&debug_->r_brk, Elf64_Addr{at});
         return placed();
@@ -158,8 +158,8 @@ TEST_F(LoaderOfCopy, HasNoRoomForAJumpOtherwise) {
 TEST_F(LoaderOfCopy, MayBeAtTheEndOfWhatIsMapped) {
     const auto found = placed_at_end("\xc3\x90\x90\x90\x90");
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->places.front().address, address_of(code_) + page_bytes - 5);
-    EXPECT_EQ(found->code.end, address_of(code_) + page_bytes);
+    EXPECT_EQ(found->places.front().address, address_of(code_) + code_page_bytes - 5);
+    EXPECT_EQ(found->code.end, address_of(code_) + code_page_bytes);
     EXPECT_FALSE(placed_at_end("\xc3\x90\x90\x90"));
     EXPECT_FALSE(placed_at_end("\xc3"));
 }
