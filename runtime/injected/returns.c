@@ -193,16 +193,17 @@ static void run_returns(const struct djs_returning *function, u64 *registers)
 
 void djs_injected_hit(u64 *registers, u32 argument)
 {
-	const struct djs_returning *function = &returning[argument / 2];
+	const struct djs_returning *function;
 	const u32 *sites;
 	u32 i;
 
-	if (argument & DJS_AT_RETURN) {
-		run_returns(function, registers);
-		return;
-	}
 	if (argument == DJS_AT_LOADER) {
 		djs_loader_changed();
+		return;
+	}
+	function = &returning[argument / 2];
+	if (argument & DJS_AT_RETURN) {
+		run_returns(function, registers);
 		return;
 	}
 	sites = returning_sites + function->first;
