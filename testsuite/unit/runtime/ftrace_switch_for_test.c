@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fcntl.h>
-#include <setjmp.h>
 
 #include "kernel_for_test.h"
 
 /* What other sources have of this. */
-#define djs_ftrace_dead test_pin_ftrace_is_dead
+#define djs_ftrace_dead test_switch_ftrace_dead
 #define djs_ftrace_switch_open test_switch_open
 #define djs_ftrace_enabled test_switch_is_on
 #define djs_ftrace_enable test_switch_set
 #define djs_ftrace_keep test_keep_ftrace
 #define djs_ftrace_let_go test_let_ftrace_go
-#define djs_pin test_pin
-#define djs_pinned test_pinned
-#define djs_pin_report test_pin_report
-#define djs_pin_wait test_pin_wait_for_ever
 #define path_put test_switch_path_put
 #define kernel_read test_switch_read
 #define ftrace_free_filter test_switch_free_filter
@@ -32,13 +27,6 @@
 char test_switch_log[1024];
 #define note(...) log_for_test(test_switch_log, sizeof(test_switch_log), __VA_ARGS__)
 
-#undef pr_err
-#define pr_err(...) note(__VA_ARGS__)
-#define MAX_SCHEDULE_TIMEOUT LONG_MAX
-static void sleep_for(long ticks);
-#define schedule_timeout_idle(ticks) sleep_for(ticks)
-static bool hold_module(void);
-#define try_module_get(module) hold_module()
 #define INIT_WORK_ONSTACK(what, function) ((void)((what)->run = (function)))
 /* Whoever asks may have no root directory, and may be about to exit; the worker has what it needs.
  */
@@ -55,21 +43,16 @@ static int filp_close(struct file* file, void* id);
 
 #include "sites/ftrace_switch.c"
 
-#include "sites/pin.c"
-
 char test_switch_text[8];
 long test_switch_most;
 int test_switch_open_error, test_switch_error;
 bool test_switch_has_process;
 int test_keeper_filter_error, test_keeper_error, test_keeper_end_error;
-bool test_pin_is_unloaded;
 
 static struct task_struct first_process;
 static int root_references, open_files, root_folder;
 static struct file file_of_test;
 static struct dentry root_of_test;
-static u32 module_references, sleeps;
-static jmp_buf awake;
 
 static void flush(struct work_struct* work) {
     test_may_sleep();
@@ -82,7 +65,7 @@ static void flush(struct work_struct* work) {
 }
 
 struct pid* find_pid_ns(int number, struct pid_namespace* names) {
-    if (number != 1 || names != &init_pid_ns)
+    if (number != 1 || names != &init_pid_ns || !test_rcu_depth)
         abort();
     return (struct pid*)&first_process;
 }
@@ -158,6 +141,8 @@ static ssize_t kernel_write(struct file* file, const void* from, size_t bytes, l
 
 void kernel_halt(void) {}
 
+static bool is_registered; /* the ops of which the kernel knows */
+
 int ftrace_set_filter_ip(struct ftrace_ops* ops, unsigned long address, int remove, int reset) {
     test_may_sleep();
     note("filter%s\n", ops->func && (ops->flags & FTRACE_OPS_FL_PERMANENT) ? "" : " of others");
@@ -168,18 +153,26 @@ int ftrace_set_filter_ip(struct ftrace_ops* ops, unsigned long address, int remo
 
 void ftrace_free_filter(struct ftrace_ops* ops) {
     test_may_sleep();
+    if (is_registered) /* the kernel would warn */
+        abort();
     note("no filter\n");
 }
 
 int register_ftrace_function(struct ftrace_ops* ops) {
     test_may_sleep();
     note("on\n");
+    if (is_registered)
+        abort();
+    is_registered = !test_keeper_error;
     return test_keeper_error;
 }
 
 int unregister_ftrace_function(struct ftrace_ops* ops) {
     test_may_sleep();
     note("off\n");
+    if (!is_registered)
+        abort();
+    is_registered = test_keeper_end_error != 0;
     return test_keeper_end_error;
 }
 
@@ -191,40 +184,14 @@ int test_switch_references(void) {
     return first_process.references + root_references + open_files;
 }
 
-static bool hold_module(void) {
-    module_references += !test_pin_is_unloaded;
-    return !test_pin_is_unloaded;
-}
-
-u32 test_pin_references(void) {
-    return module_references;
-}
-
-static void sleep_for(long ticks) {
-    test_may_sleep();
-    if (ticks != MAX_SCHEDULE_TIMEOUT)
-        abort();
-    if (++sleeps == 5)
-        longjmp(awake, 1);
-}
-
-u32 test_pin_wait(void) {
-    sleeps = 0;
-    if (!setjmp(awake))
-        djs_pin_wait();
-    return sleeps;
-}
-
 void test_switch_begin(void) {
     strcpy(test_switch_text, "1\n");
     test_switch_most = sizeof(test_switch_text);
     test_switch_open_error = test_switch_error = 0;
     test_switch_has_process = true;
     test_keeper_filter_error = test_keeper_error = test_keeper_end_error = 0;
-    test_pin_is_unloaded = test_pin_ftrace_is_dead = false;
     test_switch_log[0] = 0;
     memset(&first_process, 0, sizeof(first_process));
     first_process.fs = (struct fs_struct*)&root_folder;
-    keeping = holds_module = false;
-    pinned_probes = reported_probes = module_references = 0;
+    keeping = is_registered = false;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kernel.ftrace_enabled (runtime/sites/ftrace_switch.c), and probes that cannot be detached
- * (runtime/sites/pin.c). */
+/* kernel.ftrace_enabled (runtime/sites/ftrace_switch.c). */
 #ifndef DJSTAP_FTRACE_SWITCH_FOR_TEST_H
 #define DJSTAP_FTRACE_SWITCH_FOR_TEST_H
 
@@ -18,7 +17,6 @@ extern bool test_switch_has_process;
 void test_switch_has_no_root(void);
 /* Whether the kernel refuses to set the filter, to register it, or to unregister it. */
 extern int test_keeper_filter_error, test_keeper_error, test_keeper_end_error;
-extern bool test_pin_is_unloaded, test_pin_ftrace_is_dead;
 /* A line for each call of the kernel's functions, and each message. */
 extern char test_switch_log[1024];
 
@@ -29,13 +27,6 @@ int test_switch_set(bool on);
 int test_switch_references(void);
 int test_keep_ftrace(void);
 int test_let_ftrace_go(void);
-
-void test_pin(u32 count, int error);
-bool test_pinned(void);
-void test_pin_report(void);
-/* Returns how often somebody slept until the test ended that; 0: nobody did. */
-u32 test_pin_wait(void);
-u32 test_pin_references(void); /* to the module */
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whether ftrace is enabled, who keeps it enabled, and what stays when it has disabled itself.
+// Whether ftrace is enabled, and who keeps it enabled.
 #include "ftrace_switch_for_test.h"
 #include "kernel_for_test.h"
 #include "log_for_test.h"
@@ -82,41 +82,6 @@ TEST_F(FtraceSwitch, IsKeptOn) {
     test_keeper_end_error = -ENODEV; // the kernel still uses the filter
     EXPECT_EQ(test_let_ftrace_go(), -ENODEV);
     EXPECT_EQ(log(), "off\n");
-}
-
-// ---- what cannot be detached --------------------------------------------------------------------
-
-TEST_F(FtraceSwitch, KeepsTheModuleOfProbesThatCannotBeDetached) {
-    EXPECT_FALSE(test_pinned());
-    test_pin_report();
-    EXPECT_EQ(test_pin_wait(), 0U);
-    EXPECT_EQ(log(), "");
-    test_pin(2, -EBUSY);
-    EXPECT_TRUE(test_pinned());
-    EXPECT_EQ(test_pin_references(), 1U);
-    test_pin_report();
-    EXPECT_EQ(log(), "djstap: 2 of its probes cannot be detached (error -16): it stays loaded "
-                     "until the machine is restarted\n");
-    test_pin_report();
-    EXPECT_EQ(log(), "");
-    test_pin_ftrace_is_dead = true;
-    test_pin(3, -ENODEV);
-    EXPECT_EQ(test_pin_references(), 1U);
-    test_pin_report();
-    EXPECT_EQ(log(), "djstap: 5 of its probes cannot be detached (error -19, ftrace has disabled "
-                     "itself): it stays loaded until the machine is restarted\n");
-    EXPECT_EQ(test_pin_wait(), 5U); // for ever
-    EXPECT_EQ(log(), "djstap: its removal will never finish\n");
-}
-
-TEST_F(FtraceSwitch, HoldsNoModuleThatIsBeingUnloaded) {
-    test_pin_is_unloaded = true;
-    test_pin(1, -EBUSY);
-    EXPECT_EQ(test_pin_references(), 0U);
-    EXPECT_TRUE(test_pinned());
-    test_pin_is_unloaded = false;
-    test_pin(1, -EBUSY); // as soon as that is possible
-    EXPECT_EQ(test_pin_references(), 1U);
 }
 
 } // namespace

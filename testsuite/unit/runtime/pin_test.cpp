@@ -48,6 +48,7 @@ TEST_F(Pinned, KeepTheModuleWithOneReferenceAndAreReportedOnce) {
 TEST_F(Pinned, KeepAModuleThatIsBeingUnloaded) {
     test_pin_is_unloaded = true;
     test_pin(1, -ENODEV);
+    EXPECT_TRUE(test_pinned());
     EXPECT_EQ(test_pin_references, 0U);
     report();
     EXPECT_EQ(test_pin_sleeps(), 3U);
