@@ -46,19 +46,12 @@ void djs_leave(struct djs_ctx* ctx);
 
 #include "control/livepatch.c"
 
+#include "sites_at_end_for_test.h"
+
 struct test_condition_site test_condition_sites[TEST_CONDITION_SITES];
 bool test_conditions_no_context;
 void (*test_conditions_rearm)(void);
 
-static void* behind_sites;
-static struct djs_site_run* runs_of_test;
-struct djs_site_run* djs_sites;
-
-/* Nothing is behind the last site. */
-static void place_sites(u32 count) {
-    runs_of_test = (struct djs_site_run*)guarded_end(&behind_sites) - count;
-    djs_sites = runs_of_test;
-}
 static struct djs_ctx ctx_of_test;
 static struct notifier_block* notified;
 
@@ -116,8 +109,7 @@ void test_livepatch_module(bool is_live, bool is_livepatch) {
 
 void test_conditions_begin(void) {
     memset(test_condition_sites, 0, sizeof(test_condition_sites));
-    place_sites(TEST_CONDITION_SITES);
-    memset(runs_of_test, 0, TEST_CONDITION_SITES * sizeof(*runs_of_test));
+    forget_sites(TEST_CONDITION_SITES);
     test_conditions_log[0] = 0;
     test_conditions_no_context = false;
     test_conditions_rearm = NULL;

@@ -52,21 +52,14 @@ void djs_not_aimed(void);
 
 #include "djprobe/ftrace.c"
 
+#include "sites_at_end_for_test.h"
+
 struct test_direct_site test_direct_sites[TEST_DIRECT_SITES];
 struct test_callee test_callees[3];
 int test_direct_error, test_direct_groups_error;
 u32 test_direct_table_room;
 bool test_direct_none_to_attach;
 
-static void* behind_sites;
-static struct djs_site_run* runs_of_test;
-struct djs_site_run* djs_sites;
-
-/* Nothing is behind the last site. */
-static void place_sites(u32 count) {
-    runs_of_test = (struct djs_site_run*)guarded_end(&behind_sites) - count;
-    djs_sites = runs_of_test;
-}
 static unsigned long biases_of_test[1] = {TEST_TABLE_BIAS};
 unsigned long* djs_biases = biases_of_test;
 static struct djs_group groups_of_test[TEST_DIRECT_GROUPS];
@@ -213,8 +206,7 @@ void test_direct_begin(void) {
     u32 i;
 
     memset(test_direct_sites, 0, sizeof(test_direct_sites));
-    place_sites(TEST_DIRECT_SITES);
-    memset(runs_of_test, 0, TEST_DIRECT_SITES * sizeof(*runs_of_test));
+    forget_sites(TEST_DIRECT_SITES);
     memset(groups_of_test, 0, sizeof(groups_of_test));
     memset(test_callees, 0, sizeof(test_callees));
     for (i = 0; i < TEST_DIRECT_SITES; i++)

@@ -31,21 +31,14 @@ struct pt_regs {
 
 #include "breakpoint/breakpoint.c"
 
+#include "sites_at_end_for_test.h"
+
 struct test_hook test_hooks[TEST_HOOKS];
 int test_hook_error;
 bool test_breakpoint_hits_at_once;
 void (*test_hook_handler)(struct pt_regs* regs);
 struct net init_net;
 
-static void* behind_sites;
-static struct djs_site_run* runs_of_test;
-struct djs_site_run* djs_sites;
-
-/* Nothing is behind the last site. */
-static void place_sites(u32 count) {
-    runs_of_test = (struct djs_site_run*)guarded_end(&behind_sites) - count;
-    djs_sites = runs_of_test;
-}
 static unsigned long biases_of_test[1] = {0x1000};
 unsigned long* djs_biases = biases_of_test;
 static const struct nf_hook_ops* registered;
@@ -154,8 +147,7 @@ void djs_site_failed(struct djs_site_run* run, int error, const char* why) {
 
 void test_hooks_begin(void) {
     memset(test_hooks, 0, sizeof(test_hooks));
-    place_sites(TEST_HOOKS);
-    memset(runs_of_test, 0, TEST_HOOKS * sizeof(*runs_of_test));
+    forget_sites(TEST_HOOKS);
     test_hooks_log[0] = 0;
     test_hook_error = 0;
     test_hook_handler = NULL;

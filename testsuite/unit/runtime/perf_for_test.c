@@ -71,6 +71,8 @@ static inline void atomic64_add(s64 n, atomic64_t* a) {
 
 #include "perf/follow.c"
 
+#include "sites_at_end_for_test.h"
+
 struct test_perf_site test_perf_sites[TEST_PERF_SITES];
 struct test_perf_cpu test_perf_cpus[TEST_PERF_CPUS];
 struct test_perf_task test_perf_tasks[TEST_PERF_TASKS];
@@ -79,15 +81,6 @@ int test_perf_works_error, test_perf_work_error, test_perf_events_error, test_pe
 int test_perf_process, test_perf_anchor_error, test_perf_exchanged[2];
 bool test_perf_is_second, test_perf_overflows;
 
-static void* behind_sites;
-static struct djs_site_run* runs_of_test;
-struct djs_site_run* djs_sites;
-
-/* Nothing is behind the last site. */
-static void place_sites(u32 count) {
-    runs_of_test = (struct djs_site_run*)guarded_end(&behind_sites) - count;
-    djs_sites = runs_of_test;
-}
 static struct task_struct tasks_of_test[TEST_PERF_TASKS];
 static struct perf_event_context contexts[TEST_PERF_TASKS][2];
 enum { MOST_EVENTS = 2048, MOST_FOREIGN = 300 };
@@ -369,8 +362,7 @@ void test_perf_begin(void) {
     u32 i, j;
 
     memset(test_perf_sites, 0, sizeof(test_perf_sites));
-    place_sites(TEST_PERF_SITES);
-    memset(runs_of_test, 0, TEST_PERF_SITES * sizeof(*runs_of_test));
+    forget_sites(TEST_PERF_SITES);
     memset(test_perf_tasks, 0, sizeof(test_perf_tasks));
     memset(tasks_of_test, 0, sizeof(tasks_of_test));
     memset(test_perf_cpus, 0, sizeof(test_perf_cpus));

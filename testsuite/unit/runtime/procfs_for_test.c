@@ -59,6 +59,8 @@ void djs_leave(struct djs_ctx* ctx);
 
 #include "procfs/procfs.c"
 
+#include "sites_at_end_for_test.h"
+
 bool test_procfs_armed[TEST_PROCFS_SITES], test_procfs_disarmed[TEST_PROCFS_SITES];
 bool test_procfs_has_root, test_procfs_has_own, test_procfs_refuses_root, test_procfs_refuses_own,
     test_procfs_refuses_file, test_procfs_is_unloaded, test_procfs_may_open,
@@ -69,15 +71,6 @@ int test_procfs_mount_error, test_procfs_open_error, test_procfs_stat_error, tes
 void (*test_procfs_blocks)(void);
 void (*test_procfs_waits)(void);
 
-static void* behind_sites;
-static struct djs_site_run* runs_of_test;
-struct djs_site_run* djs_sites;
-
-/* Nothing is behind the last site. */
-static void place_sites(u32 count) {
-    runs_of_test = (struct djs_site_run*)guarded_end(&behind_sites) - count;
-    djs_sites = runs_of_test;
-}
 static bool params_are_locked;
 static struct task_struct task_of_test, callers[TEST_PROCFS_CALLS];
 static struct file_call calls_of_test[TEST_PROCFS_CALLS];
@@ -330,8 +323,7 @@ bool djs_run_in_task(const struct djs_handler* handler, const struct djs_site* s
 static struct file open_files[4];
 
 void test_procfs_begin(void) {
-    place_sites(TEST_PROCFS_SITES);
-    memset(runs_of_test, 0, TEST_PROCFS_SITES * sizeof(*runs_of_test));
+    forget_sites(TEST_PROCFS_SITES);
     memset(test_procfs_armed, 0, sizeof(test_procfs_armed));
     memset(test_procfs_disarmed, 0, sizeof(test_procfs_disarmed));
     memset(&ctx_of_test, 0, sizeof(ctx_of_test));
