@@ -74,11 +74,15 @@ class PlayedAgent {
         char byte = 0;
         return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
     }
-    // Up to where the command runs; returns the frames that describe it.
-    std::string begin() {
+    // Up to where the command may begin.
+    void unpack() {
         expect(GUEST_CLOCK);
         whole(GUEST_ARCHIVE);
         say(GUEST_DONE);
+    }
+    // Up to where the command runs; returns the frames that describe it.
+    std::string begin() {
+        unpack();
         return whole(GUEST_COMMAND);
     }
     void exit(uint32_t status, uint32_t unread = 0) const {
@@ -414,10 +418,8 @@ TEST_F(RunInGuest, ComplaintsOfTheKernelAreKept) {
 
 TEST_F(RunInGuest, ACommandThatTakesTooLongIsLost) {
     job_.command_timeout = milliseconds(50);
-    const auto outcome = run([&](PlayedAgent& agent, pid_t) {
-        agent.begin();
-        agent.expect(GUEST_INPUT);
-    });
+    // On a busy machine, it is over before the agent has the command.
+    const auto outcome = run([&](PlayedAgent& agent, pid_t) { agent.unpack(); });
     ASSERT_TRUE(outcome);
     EXPECT_EQ(outcome->state, GuestOutcome::Lost);
     EXPECT_EQ(outcome->reason, "the command did not end within 0.05 s");
@@ -425,13 +427,10 @@ TEST_F(RunInGuest, ACommandThatTakesTooLongIsLost) {
     EXPECT_EQ(outcome->kernel_log, "where it hangs");
 }
 
+// What it is asked is below.
 TEST_F(RunInGuest, AGuestThatDoesNotAnswerIsLost) {
     job_.silence_timeout = milliseconds(1000);
-    const auto outcome = run([&](PlayedAgent& agent, pid_t) {
-        agent.begin();
-        agent.expect(GUEST_INPUT);
-        EXPECT_EQ(agent.expect(GUEST_PING), "");
-    });
+    const auto outcome = run([&](PlayedAgent& agent, pid_t) { agent.unpack(); });
     ASSERT_TRUE(outcome);
     EXPECT_EQ(outcome->state, GuestOutcome::Lost);
     EXPECT_EQ(outcome->reason, "the guest has not answered for 1 s");
