@@ -380,6 +380,13 @@ static umode_t mode_of(const struct djs_site *site)
 	       ~handler->arguments[DJS_PROCFS_UMASK];
 }
 
+/* For a file without any rights, the kernel's are those that it gives to files of unknown rights:
+ * everybody may read. Root, whose file it is, may do that anyway. */
+static umode_t mode_of_file(const struct djs_file *file)
+{
+	return (mode_of(file->reader) | mode_of(file->writer)) ?: 0400;
+}
+
 static void collect_files(void)
 {
 	u32 i;
@@ -422,8 +429,8 @@ static int procfs_attach(void)
 	for (i = 0; i < procfs_count; i++) {
 		struct djs_file *file = &procfs_files[i];
 
-		if (!proc_create_data(file->name, mode_of(file->reader) | mode_of(file->writer),
-				      procfs_folder, &procfs_ops, file))
+		if (!proc_create_data(file->name, mode_of_file(file), procfs_folder, &procfs_ops,
+				      file))
 			return -EINVAL;
 	}
 	return 0;

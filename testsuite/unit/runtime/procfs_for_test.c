@@ -185,12 +185,18 @@ struct proc_dir_entry* proc_create_data(const char* name, umode_t mode,
                                         struct proc_dir_entry* parent, const struct proc_ops* ops,
                                         void* data) {
     struct test_proc_file* file = &proc_files[proc_file_count];
+    u32 i;
 
     test_may_sleep();
+    for (i = 0; i < proc_file_count; i++)
+        if (!strcmp(proc_files[i].name, name))
+            abort();
     if (parent != &own_folder || !test_procfs_has_own || proc_file_count == TEST_PROCFS_FILES)
         abort();
     if (test_procfs_refuses_file)
         return NULL;
+    if (!(mode & 07777)) /* the kernel's default */
+        mode |= 0444;
     note("file %s 0%o\n", name, mode);
     *file = (struct test_proc_file){
         .name = name, .mode = mode, .inode = {.i_mode = mode}, .data = data, .ops = ops};

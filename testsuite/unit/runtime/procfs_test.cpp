@@ -98,6 +98,17 @@ TEST_F(ProcFiles, AreReadableAndWritableAsTheScriptSays) {
     EXPECT_EQ(test_procfs_waited, 0U);
 }
 
+TEST_F(ProcFiles, WithoutAnyRightsAreRootsAlone) {
+    djs_script.site_count = 2;
+    handlers_[0].arguments[DJS_PROCFS_UMASK] = 0777;
+    writes(1);
+    second(1);
+    handlers_[1].arguments[DJS_PROCFS_UMASK] = 0222;
+    EXPECT_EQ(test_procfs_attach(), 0);
+    EXPECT_EQ(log(), "file first 0400\nfile second 0400\n");
+    end();
+}
+
 TEST_F(ProcFiles, AreNotNeededByOtherProbes) {
     sites_[0].mechanism = DJS_MECHANISM_TIMER;
     EXPECT_EQ(test_procfs_attach(), 0);
