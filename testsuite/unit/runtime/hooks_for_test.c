@@ -41,7 +41,7 @@ struct net init_net;
 
 static unsigned long biases_of_test[1] = {0x1000};
 unsigned long* djs_biases = biases_of_test;
-static const struct nf_hook_ops* registered;
+static const struct nf_hook_ops *registered[TEST_HOOKS], *last_registered;
 static struct perf_event breakpoints[TEST_HOOKS];
 static struct perf_event* events_of_cpus[TEST_HOOKS];
 static u32 breakpoint_count;
@@ -59,21 +59,33 @@ void test_hook_set_argument(struct pt_regs* regs, u32 number, u64 value) {
 /* ---- the kernel ---- */
 
 int nf_register_net_hook(struct net* net, const struct nf_hook_ops* ops) {
+    u32 i;
+
     test_may_sleep();
     if (net != &init_net)
         abort();
     note("hook %u of family %u, priority %d\n", ops->hooknum, ops->pf, ops->priority);
     if (test_hook_error)
         return test_hook_error;
-    registered = ops;
-    net->hooks++;
+    for (i = 0; registered[i]; i++)
+        if (registered[i] == ops || i == TEST_HOOKS - 1)
+            abort();
+    registered[i] = last_registered = ops;
     return 0;
 }
 
+/* What is not registered ends the test; the kernel would warn. */
 void nf_unregister_net_hook(struct net* net, const struct nf_hook_ops* ops) {
+    u32 i;
+
     test_may_sleep();
     note("no hook %u\n", ops->hooknum);
-    test_put(&net->hooks);
+    for (i = 0; registered[i] != ops; i++)
+        if (net != &init_net || i == TEST_HOOKS - 1)
+            abort();
+    registered[i] = NULL;
+    if (last_registered == ops)
+        last_registered = NULL;
 }
 
 void synchronize_net(void) {
@@ -87,7 +99,7 @@ u32 test_packet(void) {
     u32 verdict;
 
     test_atomic_depth++;
-    verdict = registered->hook(registered->priv, (struct sk_buff*)1, &state);
+    verdict = last_registered->hook(last_registered->priv, (struct sk_buff*)1, &state);
     test_atomic_depth--;
     return verdict;
 }
@@ -97,7 +109,8 @@ struct perf_event** register_wide_hw_breakpoint(struct perf_event_attr* attr,
     struct perf_event* event = &breakpoints[breakpoint_count];
 
     test_may_sleep();
-    if (attr->type != 5 || attr->size != sizeof(*attr) || attr->sample_period != 1)
+    if (breakpoint_count == TEST_HOOKS || attr->type != 5 || attr->size != sizeof(*attr) ||
+        attr->sample_period != 1)
         abort();
     note("breakpoint at %llx, %llu bytes, %u\n", (unsigned long long)attr->bp_addr,
          (unsigned long long)attr->bp_len, attr->bp_type);
@@ -133,7 +146,7 @@ void djs_run_handler(const struct djs_handler* handler, const struct djs_site* s
 
     note("handler %ld%s%s\n", number,
          handler == &djs_script.handlers[site->handler] ? "" : ", another one",
-         registered || runs_of_test[number].armed ? "" : " of what is not armed");
+         last_registered || runs_of_test[number].armed ? "" : " of what is not armed");
     if (test_hook_handler)
         test_hook_handler(regs);
 }
@@ -152,9 +165,9 @@ void test_hooks_begin(void) {
     test_hook_error = 0;
     test_hook_handler = NULL;
     test_breakpoint_hits_at_once = false;
-    registered = NULL;
+    memset(registered, 0, sizeof(registered));
+    last_registered = NULL;
     breakpoint_count = 0;
-    init_net.hooks = 0;
 }
 
 static void tell_sites(void) {

@@ -3,7 +3,7 @@
 #ifndef DJSTAP_TEST_NET_NAMESPACE_H
 #define DJSTAP_TEST_NET_NAMESPACE_H
 struct net {
-    int hooks;
+    int unused;
 };
 extern struct net init_net;
 #endif
