@@ -4,6 +4,7 @@
 #include "session/outputs.h"
 #include "session/signals.h"
 #include "session/system_commands.h"
+#include "system/descriptor.h"
 
 #include "include/statistic.h"
 
@@ -17,6 +18,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace djstap {
@@ -166,6 +168,7 @@ class SystemCommandsTest : public testing::Test {
     std::string folder_;
     std::unique_ptr<Writer> writer_, messages_;
     std::unique_ptr<Output> output_;
+    FileDescriptor held_; // a command that is left ends when this is closed, the folder being gone
 };
 
 TEST_F(SystemCommandsTest, FollowWhatWasPrintedBefore) {
@@ -199,9 +202,13 @@ TEST_F(SystemCommandsTest, AreAllWaitedFor) {
 
 TEST_F(SystemCommandsTest, AreNotWaitedForOnceTheSessionIsToEnd) {
     const StopSignals signals;
+    const std::string pipe = folder_ + "/pipe";
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    held_ = FileDescriptor(open(pipe.c_str(), O_RDWR | O_CLOEXEC));
     SystemCommands commands;
     // It holds nothing open that others wait for.
-    commands.start("exec >/dev/null 2>&1; sleep 10; echo late >> " + file(), *output_);
+    commands.start("exec >/dev/null 2>&1; timeout 10 cat " + pipe + "; echo late >> " + file(),
+                   *output_);
     StopSignals::request();
     commands.wait();
     EXPECT_EQ(content(), "");
