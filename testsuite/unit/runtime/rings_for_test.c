@@ -189,7 +189,7 @@ static u64 roundup_pow_of_two(u64 n) {
 #define MODULES_END ((unsigned long)TEST_MODULES_TO)
 #define MODULE_STATE_LIVE ((unsigned long)TEST_MODULE_LIVE)
 struct module {
-    struct test_module parts;
+    struct test_ring_module parts;
 };
 static bool within_module_init(unsigned long address, const struct module* module) {
     return address >= module->parts.init && address < module->parts.end;
@@ -514,7 +514,7 @@ int unregister_module_notifier(struct notifier_block* block) {
     return 0;
 }
 
-bool test_symbols_module(enum test_module_state state, struct test_module* module) {
+bool test_symbols_module(enum test_module_state state, struct test_ring_module* module) {
     if (notified && notified->notifier_call(notified, state, module) != NOTIFY_DONE)
         abort();
     return notified;

@@ -116,10 +116,10 @@ bool test_symbols_work(void);
 extern u32 test_symbols_interrupts;
 /* A module whose text and init text are these changes. False: nobody watches. */
 enum test_module_state { TEST_MODULE_LIVE, TEST_MODULE_COMING, TEST_MODULE_GOING };
-struct test_module {
+struct test_ring_module {
     u64 text, init, end;
 };
-bool test_symbols_module(enum test_module_state state, struct test_module* module);
+bool test_symbols_module(enum test_module_state state, struct test_ring_module* module);
 extern int test_symbols_notifier_error;
 #ifdef __cplusplus
 }

@@ -209,7 +209,7 @@ TEST_F(SymbolTable, SaysWhenItIsFull) {
 }
 
 TEST_F(SymbolTable, GivesAddressesOfModulesNewSlots) {
-    test_module module{modules_from + 0x100, modules_from + 0x200, modules_from + 0x300};
+    test_ring_module module{modules_from + 0x100, modules_from + 0x200, modules_from + 0x300};
     const u64 text_at = module.text, init_at = module.init, last = module.end - 1,
               before = module.text - 1, behind = module.end;
     const u64 all[] = {before, text_at, init_at, last, behind};
@@ -247,7 +247,7 @@ TEST_F(SymbolTable, GivesAddressesOfModulesNewSlots) {
 
 // A module may be anywhere, but a slot that is free has no address.
 TEST_F(SymbolTable, RetiresNoFreeSlot) {
-    test_module module{0, 0, modules_to};
+    test_ring_module module{0, 0, modules_to};
     const u64 slot = slot_of(modules_from);
     for (const auto state : {TEST_MODULE_LIVE, TEST_MODULE_COMING})
         EXPECT_TRUE(test_symbols_module(state, &module));
@@ -268,7 +268,7 @@ TEST_F(SymbolTable, RetiresItsFirstAndItsLastSlot) {
     }
     ASSERT_EQ(slot_of(first), 0U);
     ASSERT_EQ(slot_of(last), slots - 1);
-    test_module module{modules_from, modules_from, modules_to};
+    test_ring_module module{modules_from, modules_from, modules_to};
     EXPECT_TRUE(test_symbols_module(TEST_MODULE_GOING, &module));
     EXPECT_EQ(symbol(0).key, DJS_SYMBOL_RETIRED);
     EXPECT_EQ(symbol(slots - 1).key, DJS_SYMBOL_RETIRED);
