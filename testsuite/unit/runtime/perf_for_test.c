@@ -462,8 +462,8 @@ void test_perf_executes(u32 task, const char* program) {
         return;
     test_perf_be_task(task);
     test_atomic_depth++;
-    ((void (*)(void*, struct task_struct*, pid_t, void*))callback_of("sched_process_exec"))(
-        NULL, test_current, 0, NULL);
+    ((void (*)(void*, struct task_struct*, pid_t, struct linux_binprm*))callback_of(
+        "sched_process_exec"))(NULL, test_current, 0, NULL);
     test_atomic_depth--;
 }
 
