@@ -50,10 +50,15 @@ PatchedPlace place_at(uint64_t address) {
     return place;
 }
 
-PlacedImage image_with(std::vector<PatchedPlace> places) {
+// `returning`: the numbers of the functions whose returns are probed.
+PlacedImage image_with(std::vector<PatchedPlace> places,
+                       std::initializer_list<uint32_t> returning = {}) {
     PlacedImage image;
     image.bias = bias;
     image.places = std::move(places);
+    image.returning.resize(returning.size());
+    for (size_t i = 0; const uint32_t number : returning)
+        image.returning[i++].number = number;
     return image;
 }
 
@@ -117,10 +122,7 @@ TEST(Stubs, NameTheFunctionThatIsEnteredOrLeft) {
     other.address = 0x1040;
     other.moved = {{0x1040, load_one}, {0x1045, "\xc3"s, true, 9}};
     other.original = load_one;
-    PlacedImage image = image_with({place, other});
-    image.returning.resize(2);
-    image.returning[0].number = 6;
-    image.returning[1].number = 9;
+    PlacedImage image = image_with({place, other}, {6, 9});
     const Stubs stubs = make_stubs(image, callees(), stubs_at);
     ASSERT_EQ(stubs.patches.size(), 2u);
     EXPECT_EQ(pushes(stubs.code, 12), 1u);
@@ -143,10 +145,7 @@ TEST(Stubs, AFunctionIsRefusedAsAWhole) {
     leaving.moved.back().returns = 1;
     leaving.refusal = "of this";
     other.enters = 2;
-    PlacedImage image = image_with({entry, leaving, other});
-    image.returning.resize(2);
-    image.returning[0].number = 1;
-    image.returning[1].number = 2;
+    PlacedImage image = image_with({entry, leaving, other}, {1, 2});
     const Stubs stubs = make_stubs(image, callees(), stubs_at);
     EXPECT_EQ(image.returning[0].refusal, "of this");
     EXPECT_EQ(image.returning[1].refusal, "");
@@ -159,9 +158,7 @@ TEST(Stubs, AnEntryThatIsRefusedTakesItsReturnsWithIt) {
     entry.enters = 1;
     entry.refusal = "of this";
     leaving.moved.back().returns = 1;
-    PlacedImage image = image_with({entry, leaving});
-    image.returning.resize(1);
-    image.returning[0].number = 1;
+    PlacedImage image = image_with({entry, leaving}, {1});
     EXPECT_TRUE(make_stubs(image, callees(), stubs_at).patches.empty());
     EXPECT_EQ(image.returning[0].refusal, "of this");
     EXPECT_EQ(image.places[1].refusal, ""); // nothing is wrong with the place
@@ -172,9 +169,7 @@ TEST(Stubs, AFunctionKeepsItsFirstRefusal) {
     PatchedPlace entry = place_at(0x1000);
     entry.enters = 1;
     entry.refusal = "of this";
-    PlacedImage image = image_with({entry});
-    image.returning.resize(1);
-    image.returning[0].number = 1;
+    PlacedImage image = image_with({entry}, {1});
     image.returning[0].refusal = "of that";
     make_stubs(image, callees(), stubs_at);
     EXPECT_EQ(image.returning[0].refusal, "of that");
@@ -187,10 +182,7 @@ TEST(Stubs, AreNotTooFarAway) {
     far.moved.back().returns = 1;
     PatchedPlace another = place_at(0x1100);
     another.enters = 2;
-    PlacedImage image = image_with({near, far, another});
-    image.returning.resize(2);
-    image.returning[0].number = 1;
-    image.returning[1].number = 2;
+    PlacedImage image = image_with({near, far, another}, {1, 2});
     const Stubs stubs = make_stubs(image, callees(), stubs_at);
     const std::string refusal = "it is too far from the memory that was free";
     EXPECT_EQ(image.places[1].refusal, refusal);
@@ -216,9 +208,7 @@ TEST(Stubs, TellTheSiteOfATrampoline) {
     PatchedPlace place = place_at(0x1000);
     place.site = 3;
     place.enters = 5; // the function's returns are probed as well
-    PlacedImage image = image_with({place});
-    image.returning.resize(1);
-    image.returning[0].number = 5;
+    PlacedImage image = image_with({place}, {5});
     Callees of_script = callees();
     of_script.script = &script;
     const Stubs stubs = make_stubs(image, of_script, stubs_at);

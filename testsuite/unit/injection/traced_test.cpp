@@ -94,6 +94,13 @@ class TracedCopy : public testing::Test {
         }
     }
     uint64_t at() const { return reinterpret_cast<uint64_t>(&order); }
+    // Waits for it.
+    int status_of_end() {
+        int status = 0;
+        EXPECT_EQ(waitpid(process_, &status, 0), process_);
+        process_ = -1;
+        return status;
+    }
 
     pid_t process_ = -1;
 };
@@ -139,9 +146,7 @@ TEST_F(TracedCopy, ExecutesSystemCallsAndGoesOn) {
     EXPECT_EQ(program->read_as<int>(0), std::nullopt);
     program->resume();
     EXPECT_TRUE(program->threads().empty());
-    int status = 0;
-    ASSERT_EQ(waitpid(process_, &status, 0), process_);
-    process_ = -1;
+    const int status = status_of_end();
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == seven) << status;
 }
 
@@ -153,9 +158,7 @@ TEST_F(TracedCopy, GetsASignalThatCameMeanwhile) {
     kill(process_, SIGUSR2);
     EXPECT_TRUE(program->call(SYS_getpid, {}));
     program->resume();
-    int status = 0;
-    ASSERT_EQ(waitpid(process_, &status, 0), process_);
-    process_ = -1;
+    const int status = status_of_end();
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR2) << status;
 }
 
@@ -191,9 +194,7 @@ TEST_F(TracedCopy, GoesOnWithoutItsTracer) {
     ASSERT_TRUE(again);
     const int three = 3;
     ASSERT_TRUE(again->write(at(), bytes_of(three)));
-    int status = 0;
-    ASSERT_EQ(waitpid(process_, &status, 0), process_);
-    process_ = -1;
+    const int status = status_of_end();
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == three) << status;
 }
 
