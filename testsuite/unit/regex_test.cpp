@@ -199,6 +199,8 @@ TEST(Regex, WhatIsTooLargeFailsQuicklyAndSaysWhy) {
                       steps = "needs more than 1000 steps to tell its groups apart";
     EXPECT_EQ(excess("((a{255}){255}){255}", true), places);
     EXPECT_EQ(excess("((((a?){99}){99}){99})", true), places);
+    // Written out, these have more parts than anybody can visit.
+    EXPECT_EQ(excess("((((((a{255}){255}){255}){255}){255}){255}){255}", true), places);
     EXPECT_EQ(excess("(a|b)*a(a|b){30}", true), states);
     EXPECT_EQ(excess("(a|b|c|d)*a(a|b|c|d){30}", false), transitions);
     EXPECT_EQ(excess("^((a?){255}){20}$", false), work);

@@ -339,6 +339,17 @@ TEST(SemanticsDiagnostics, CaretIsAtTheMistake) {
     EXPECT_NE(text.find("input:2:9"), std::string::npos) << text;
 }
 
+// A global that has a value at first has no keys.
+TEST(SemanticsDiagnostics, NotesOfInitialValuesAreAtTheGlobal) {
+    const Analysis analysis("global other\nglobal a = 1\nprobe begin {\n    a[2] = other++\n}\n");
+    const std::string text = analysis.errors();
+    EXPECT_EQ(analysis.count("key-count"), 1u) << text;
+    EXPECT_NE(text.find("input:4:5: error: 'a' is used with 1 key here"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("input:2:8: note: it is used without a key here"), std::string::npos)
+        << text;
+}
+
 TEST(SemanticsDiagnostics, SeveralMistakesAreAllReported) {
     Analysis analysis(
         "probe begin { prnt(1) }\nprobe end { printf(\"%d\") }\nfunction f() { return $x }");

@@ -122,6 +122,10 @@ TEST(Placement, ProbesThatAskTheMachineStayThere) {
     end("probe end { system(\"id\") }", "it calls system(), which tells of the machine");
     end("function f:long() %{ /* pure */ STAP_RETURN(1); %} probe end { println(f()) }",
         "it calls f(), which is C code");
+    // The function that is called passes the call on to the next one of its name.
+    end("function f:long(n) { if (n > 5) next; return 1 } "
+        "function f:long(n) %{ /* pure */ STAP_RETURN(2); %} probe end { println(f(7)) }",
+        "it calls f(), which is C code");
 }
 
 TEST(Placement, FunctionsOfTheLanguageRunHere) {

@@ -200,6 +200,8 @@ TEST(ElfLines, OfPathsAreAsShortAsTheyCanBe) {
     EXPECT_EQ(place_in("/../s/."), "/b/c.h");
     EXPECT_EQ(place_in("../a"), "../b/c.h");
     EXPECT_EQ(place_in(".."), "../../b/c.h");
+    EXPECT_EQ(place_in("s"), "b/c.h");
+    EXPECT_EQ(place_in("st/a"), "st/b/c.h");
 }
 
 // A file of a folder that is not in the list has no path. The list has one folder, number 0.

@@ -136,6 +136,14 @@ TEST(JsonOutput, FactsAreOneObject) {
         {"title":"Empty","facts":[]}]})"));
 }
 
+// People read it, too.
+TEST(JsonOutput, FactsAreIndentedByTwoSpaces) {
+    EXPECT_EQ(
+        json_of([](Output& output) { output.facts("1.2", "djstap 1.2", {{"None", {}}}); }),
+        "{\n  \"chapters\": [\n    {\n      \"facts\": [],\n      \"title\": \"None\"\n    }\n"
+        "  ],\n  \"version\": \"1.2\"\n}\n");
+}
+
 const std::vector<ListedTool> some_tools = {
     {"long-name", "disk", "how slow", {{"rows", "integer", "20", "the \"most\""}}},
     {"b", "disk", "what", {}},
@@ -206,6 +214,20 @@ TEST(TextOutput, FactsAreALineEach) {
                  {"Disk", {}}});
         }),
         "djstap 1.2\nKernel\n  - headers: none\n      install them\n  + BTF: yes\n\nDisk\n");
+}
+
+// The output in front of a message comes before it, and both at once: scripts run for long.
+TEST(TextOutput, MessagesDoNotWait) {
+    const FileDescriptor out(memfd_create("out", 0)), messages(memfd_create("messages", 0));
+    Writer writer(out.get(), "out"), other(messages.get(), "messages");
+    const auto output = make_text_output({writer, other, true, false});
+    writer.append("one\n");
+    output->warning("two");
+    std::string before, message;
+    read_from_start(out.get(), before);
+    read_from_start(messages.get(), message);
+    EXPECT_EQ(before, "one\n");
+    EXPECT_EQ(message, "WARNING: two\n");
 }
 
 // What each count says, of one and of many.

@@ -170,6 +170,12 @@ TEST(ProgramSymbols, LongNamesFillTheTextsOfRecords) {
     EXPECT_TRUE(at.starts_with("program_symbols_long_1234567_1234567")) << at;
     EXPECT_TRUE(at.ends_with("+0x0/0x1 [" + path + "]")) << at;
     EXPECT_EQ(at.size(), DJS_SYMBOL_MAX - 1);
+    // A path that leaves no room for a name is not cut, because it tells where the code is.
+    std::string far;
+    for (unsigned i = 0; i < DJS_SYMBOL_MAX; i++)
+        far += "/.";
+    far += path;
+    EXPECT_EQ(symbols.symbol(known(far, address, own_build_id()), false), "+0x0/0x1 [" + far + "]");
 }
 
 TEST(ProgramSymbols, OfTheKernelsLibrary) {
