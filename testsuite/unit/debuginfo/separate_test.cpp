@@ -2,6 +2,8 @@
 // Debug information in files of its own: where it is found, and what is refused.
 #include "separate.h"
 
+#include "debuginfo/index.h"
+#include "image/debug_file.h"
 #include "image/decompress.h"
 
 #include <cstddef>
@@ -19,6 +21,8 @@ TEST_F(SeparateDebugInfo, KernelByLink) {
     expect_kernel_from(".debug/vmlinux.dbg");
     shell("mkdir -p usr/lib/debug && mv .debug/vmlinux.dbg usr/lib/debug/");
     expect_kernel_from("usr/lib/debug/vmlinux.dbg");
+    // libdw reads them where they are: the cache has no copies, which would be as large.
+    shell("test -d cache && ! find cache -type d -name debug | grep .");
 }
 
 TEST_F(SeparateDebugInfo, KernelByNameAndBuildId) {
@@ -43,6 +47,27 @@ TEST_F(SeparateDebugInfo, KernelWithoutSymbols) {
     auto kernel = Kernel::open(made_.image->files());
     ASSERT_FALSE(kernel);
     EXPECT_EQ(kernel.failure().message, at("vmlinux") + ": has no symbol table");
+}
+
+// Functions number their files in a table that is in a section of its own.
+TEST_F(SeparateDebugInfo, KernelWithoutTableOfFiles) {
+    shell("objcopy --remove-section=.debug_line vmlinux");
+    const Opened opened = open_kernel();
+    ASSERT_TRUE(opened.info) << opened.failure;
+    const auto found = find_functions(*opened.info, "measure");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].file, "");
+    EXPECT_EQ(found[0].line, 2U);
+    EXPECT_EQ(shown_parameters(found[0].parameters), "box=rdi times=rsi");
+}
+
+// It may be removed after it was found.
+TEST_F(SeparateDebugInfo, IndexOfAFileThatIsGone) {
+    const auto index = DwarfIndex::open(*made_.image, at("gone.dbg"), nullptr);
+    ASSERT_FALSE(index);
+    EXPECT_NE(index.failure().message.find(at("gone.dbg") + ": cannot open: No such file"),
+              std::string::npos)
+        << index.failure().message;
 }
 
 TEST_F(SeparateDebugInfo, CompressedSections) {

@@ -45,6 +45,18 @@ three:
 four:
     return a;
 }
+int has_many_labels(int a) {
+place1: a += 1;
+place2: a *= 2;
+place3: a += 3;
+place4: a *= 4;
+place5: a += 5;
+place6: a *= 6;
+place7: a += 7;
+place8: a *= 8;
+place9: a += 9;
+place10: return a;
+}
 )c";
 
 inline const std::string fields = "kernel.function(\"fields\")";

@@ -192,6 +192,11 @@ TEST(LabelPlans, AMissTellsWhatThereIs) {
     EXPECT_NE(none.errors().find("hint: it has no labels that the compiler kept"),
               std::string::npos)
         << none.errors();
+    const Planned many("probe kernel.function(\"has_many_labels\").label(\"x*\") { println(1) }");
+    EXPECT_NE(many.errors().find("hint: it has place1, place2, place3, place4, place5, place6, "
+                                 "place7, place8\n"),
+              std::string::npos)
+        << many.errors();
     EXPECT_EQ(message_of("kernel.function(\"absent\").label(\"x\")"),
               "no function of kernel 6.1.0-made matches \"absent\"");
 }
