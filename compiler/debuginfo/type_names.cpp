@@ -82,11 +82,12 @@ std::optional<CMember> find_in(const DebugInfo& info, TypeId type, std::string_v
 
 // Returns gcc's spelling of an integer type, or "" if the words do not form one.
 std::string base_type_name(const std::vector<std::string_view>& words) {
-    int longs = 0, shorts = 0, ints = 0, chars = 0, unsigneds = 0, signeds = 0;
+    int longs = 0, shorts = 0, chars = 0, unsigneds = 0, signeds = 0;
     for (std::string_view word : words) {
+        if (word == "int")
+            continue;
         int* count = word == "long"       ? &longs
                      : word == "short"    ? &shorts
-                     : word == "int"      ? &ints
                      : word == "char"     ? &chars
                      : word == "unsigned" ? &unsigneds
                      : word == "signed"   ? &signeds

@@ -4,7 +4,6 @@
 #include "arch/instructions.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace djstap::regions {
@@ -29,12 +28,12 @@ bool has_fault(const Code& code, Index first, Index end) {
 }
 
 Reason written_reason(unsigned written) {
-    static constexpr std::array<std::pair<Written, Reason>, 5> reasons{
-        {{InSequence, Reason::Sequence},
-         {ByFtrace, Reason::Ftrace},
-         {AsJumpLabel, Reason::PatchedJumpLabel},
-         {AsStaticCall, Reason::PatchedStaticCall},
-         {AsAlternative, Reason::PatchedAlternative}}};
+    static constexpr std::pair<Written, Reason> reasons[] = {
+        {InSequence, Reason::Sequence},
+        {ByFtrace, Reason::Ftrace},
+        {AsJumpLabel, Reason::PatchedJumpLabel},
+        {AsStaticCall, Reason::PatchedStaticCall},
+        {AsAlternative, Reason::PatchedAlternative}};
     for (const auto& [bit, reason] : reasons)
         if (written & bit)
             return reason;
@@ -79,18 +78,18 @@ std::vector<Scope> find_scopes(Code& code, const std::vector<FunctionRange>& fun
 }
 
 Reason Judge::entered(Index at) const {
-    static constexpr std::array<std::pair<unsigned, Reason>, 11> reasons{
-        {{ByJump | ByOtherJump | ByCall, Reason::Jump},
-         {ByJumpLabel, Reason::JumpLabel},
-         {ByFixup, Reason::Fixup},
-         {ByTable, Reason::Table},
-         {ByException, Reason::Exception},
-         {ByPatchedCall, Reason::ReturnInside},
-         {ByGo, Reason::Deferred},
-         {ByLandingPad, Reason::LandingPad},
-         {ByBlock, Reason::Block},
-         {BySymbol, Reason::Symbol},
-         {ByAddress, Reason::Address}}};
+    static constexpr std::pair<unsigned, Reason> reasons[] = {
+        {ByJump | ByOtherJump | ByCall, Reason::Jump},
+        {ByJumpLabel, Reason::JumpLabel},
+        {ByFixup, Reason::Fixup},
+        {ByTable, Reason::Table},
+        {ByException, Reason::Exception},
+        {ByPatchedCall, Reason::ReturnInside},
+        {ByGo, Reason::Deferred},
+        {ByLandingPad, Reason::LandingPad},
+        {ByBlock, Reason::Block},
+        {BySymbol, Reason::Symbol},
+        {ByAddress, Reason::Address}};
     const unsigned entries = code_.entries[at];
     if (entries)
         for (const auto& [bits, reason] : reasons)
