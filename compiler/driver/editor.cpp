@@ -158,17 +158,17 @@ std::optional<Definition> Editor::define(const lsp::Text& script, size_t offset)
                                invocation.tapsets().macros(), invocation.diagnostics)) {
         for (const ast::Function& each : file->functions)
             if (each.name == name)
-                return Definition{"", each.range.begin, each.range.end, 0};
+                return Definition{.begin = each.range.begin, .end = each.range.end};
         for (const ast::Global& each : file->globals)
             if (each.name == name)
-                return Definition{"", each.range.begin, each.range.end, 0};
+                return Definition{.begin = each.range.begin, .end = each.range.end};
     }
     const Documentation* known = documentation(dotted_name_at(script.text(), word));
     if (!known)
         known = documentation(name);
     if (!known || known->file.empty())
         return std::nullopt;
-    return Definition{known->file, 0, 0, known->line};
+    return Definition{.file = known->file, .line = known->line};
 }
 
 } // namespace djstap::driver

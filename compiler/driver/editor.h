@@ -29,9 +29,9 @@ struct EditorMessage {
 // Where a name is defined: in the script itself, by bytes, or in a file of the library, by its
 // line.
 struct Definition {
-    std::string file; // empty: the script
-    size_t begin = 0, end = 0;
-    uint32_t line = 0; // of the file, from 1
+    std::string file = {};     // empty: the script
+    size_t begin = 0, end = 0; // of the script
+    uint32_t line = 0;         // of another file, from 1
 };
 
 class Editor {
