@@ -7,6 +7,8 @@ struct pid_namespace;
 struct task_struct;
 enum pid_type { PIDTYPE_PID };
 extern struct pid_namespace init_pid_ns;
+struct pid* find_vpid(int number);
+int pid_nr(struct pid* pid);
 struct pid* find_pid_ns(int number, struct pid_namespace* names);
 struct task_struct* pid_task(struct pid* pid, enum pid_type type);
 #endif
