@@ -2,6 +2,7 @@
 // What a script's embedded C code calls: checked accesses to memory, output, and what SystemTap's
 // tapsets expect.
 #include "embedded_for_test.h"
+#include "kernel_for_test.h"
 #include "log_for_test.h"
 
 #include <gtest/gtest.h>
@@ -25,6 +26,7 @@ class Embedded : public testing::Test {
         ctx_->handler = &handler_;
     }
     void TearDown() override {
+        EXPECT_EQ(test_preempt_depth, 0);
         test_embedded_end();
         djs_script = {};
     }
@@ -85,6 +87,7 @@ TEST_F(Embedded, WritesTextsThatAreCut) {
     std::memset(test_embedded_user, '.', 8);
     EXPECT_TRUE(test_embedded_write_text(TEST_USER_ONLY, "abcdef", of_user, 4));
     EXPECT_EQ(std::string(test_embedded_user, 6), std::string("abc\0..", 6));
+    EXPECT_EQ(test_embedded_accesses, 4U);
     EXPECT_TRUE(test_embedded_write_text(TEST_USER_ONLY, "\xffy", of_user, 4));
     EXPECT_EQ(std::string(test_embedded_user, 4), std::string("\xffy\0\0", 4));
     EXPECT_TRUE(test_embedded_write_text(TEST_USER_ONLY, "abc", of_user, 1));
@@ -105,6 +108,9 @@ TEST_F(Embedded, ReadsWordsAndWhatIsLeft) {
     EXPECT_EQ(test_embedded_read(to, of_kernel, 20), 0U);
     EXPECT_STREQ(to, "0123456789abcdefghij");
     EXPECT_EQ(test_embedded_accesses, 6U);
+    test_embedded_accesses = 0;
+    EXPECT_EQ(test_embedded_read(to, of_kernel, 16), 0U);
+    EXPECT_EQ(test_embedded_accesses, 2U);
     test_embedded_accesses = 0;
     EXPECT_EQ(test_embedded_read(nullptr, of_kernel, 7), 0U);
     EXPECT_EQ(test_embedded_accesses, 7U);
@@ -148,6 +154,8 @@ TEST_F(Embedded, CopiesMemoryOfTheProcess) {
     EXPECT_EQ(test_embedded_copy_user(to, of_user, 11), 0U);
     EXPECT_STREQ(to, "0123456789a");
     EXPECT_EQ(test_embedded_accesses, 8U);
+    test_embedded_reads_left = 2;
+    EXPECT_EQ(test_embedded_copy_user(to, of_user, 8), 0U);
     test_embedded_reads_left = 7; // it was unmapped meanwhile
     EXPECT_EQ(test_embedded_copy_user(to, of_user, 11), 11U);
     test_embedded_reads_left = 100;
@@ -191,6 +199,9 @@ TEST_F(Embedded, EscapesStrings) {
     EXPECT_EQ(escaped(of_kernel, 5, 100, 0, 0, 1), "\"a\\nb\\000c\"");
     EXPECT_EQ(log(), "bytes 5\n");
     EXPECT_EQ(escaped(of_user, 5, 100, 0, 1, 1), "\"x\\ty\\000z\"");
+    EXPECT_EQ(escaped(of_kernel + 3, 0, 100, 1, 0, 0), "\"\""); // an empty one
+    EXPECT_EQ(result_, 2);
+    EXPECT_EQ(escaped(of_user + 3, 0, 100, 1, 1, 0), "\"\"");
     EXPECT_EQ(escaped(of_kernel, 0, 3, 0, 0, 0), "a\\n"); // there is no room
     log();
     // No more than the area of the context has room for.
