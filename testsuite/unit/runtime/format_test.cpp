@@ -378,6 +378,14 @@ TEST(Histogram, LinearShowsWhatLiesOutside) {
               table({row("    0", 0, "0"), row("   10", 3, "3"), row("   20", 0, "0")}));
 }
 
+// The columns are as wide as the widest count, also of those that
+// only a damaged recording has.
+TEST(Histogram, CountsMayBeNegative) {
+    EXPECT_EQ(
+        linear_histogram(0, 20, 10, {{0, 2}, {10, -1000}, {20, 10}}),
+        table({row("    0", 2, "2", 5), row("   10", 0, "-1000"), row("   20", 10, "10", 5)}));
+}
+
 // A sign takes room, too.
 TEST(Histogram, LinearLabelsHaveSigns) {
     const std::string wide_head = "  value |" + std::string(50, '-') + " count\n";
@@ -400,6 +408,48 @@ TEST(Histogram, LinearLabelsHaveRoom) {
                   row(" 99999", 0, "0") + "\n");
     EXPECT_EQ(linear_histogram(0, 66666, 33333, {{5, 1}}),
               table({row("    0", 1, "1"), row("33333", 0, "0"), row("66666", 0, "0")}));
+}
+
+// The column is as wide as the longest of them.
+TEST(Histogram, LogarithmicLabelsHaveRoom) {
+    EXPECT_EQ(log_histogram({1 << 20}), "  value |" + std::string(50, '-') + " count\n" +
+                                            row(" 262144", 0, "0") + row(" 524288", 0, "0") +
+                                            row("1048576", 1, "1") + row("2097152", 0, "0") +
+                                            row("4194304", 0, "0") + "\n");
+    // 2 to the 62nd and more below 0: the row before it is the first one.
+    EXPECT_EQ(log_histogram({-(1LL << 62)}),
+              std::string(15, ' ') + "value |" + std::string(50, '-') + " count\n" +
+                  row("-9223372036854775808", 0, "0") + row("-4611686018427387904", 1, "1") +
+                  row("-2305843009213693952", 0, "0") + row("-1152921504606846976", 0, "0") + "\n");
+}
+
+// Two next to each row with a count: "~" stands for what is between them.
+TEST(Histogram, LinearShowsUpToFourEmptyRows) {
+    EXPECT_EQ(linear_histogram(0, 50, 10, {{0, 1}, {70, 1000}}),
+              table({row("    0", 0, "1", 4), row("   10", 0, "0", 4), row("   20", 0, "0", 4),
+                     "      ~\n", row("   40", 0, "0", 4), row("   50", 0, "0", 4),
+                     row("  >50", 50, "1000")}));
+    EXPECT_EQ(linear_histogram(0, 60, 10, {{0, 1}, {50, 1}}),
+              table({row("    0", 1, "1"), row("   10", 0, "0"), row("   20", 0, "0"),
+                     row("   30", 0, "0"), row("   40", 0, "0"), row("   50", 1, "1"),
+                     row("   60", 0, "0")}));
+}
+
+// Their number is a recording's, which may end before them.
+TEST(Histogram, NeedsAllOfItsBuckets) {
+    struct {
+        djs_histogram_header header;
+        s64 buckets[3];
+    } made{};
+    made.header.kind = DJS_HISTOGRAM_LINEAR;
+    made.header.buckets = 3;
+    made.header.width = 10;
+    made.buckets[1] = 2;
+    char text[256];
+    const auto whole = table({row("    0", 2, "2")});
+    EXPECT_EQ(djs_format_histogram(text, sizeof text, &made, sizeof made), whole.size());
+    EXPECT_EQ(text, whole);
+    EXPECT_EQ(djs_format_histogram(text, sizeof text, &made, sizeof made - 1), 0U);
 }
 
 TEST(Histogram, ExtremesAndNonsense) {

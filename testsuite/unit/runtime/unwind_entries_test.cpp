@@ -133,6 +133,8 @@ TEST(UnwindEntries, CommonEntriesOfAllForms) {
     common.version = 1;
     common.column = "\x90";
     EXPECT_FALSE(is_read(common));
+    common.column = "\x90\0"s;
+    EXPECT_FALSE(is_read(common));
     common.version = 3;
     common.column = "\x90\0"s;
     EXPECT_TRUE(is_read(common));
@@ -149,8 +151,11 @@ TEST(UnwindEntries, CommonEntriesOfAllForms) {
     common.data = "\x3b\1\2\3\4\x1b\x1b"s; // relative to what there is not
     EXPECT_FALSE(is_read(common));
     common.letters = "zLR";
-    common.data = "\x1b\x1b";
+    common.data = "\x3b\x1b"; // that of the language's data, which are not read, is another one
     EXPECT_TRUE(is_read(common));
+    common = {};
+    common.letters = "eh"; // of gcc 2, with a pointer that nothing tells the size of
+    EXPECT_FALSE(is_read(common));
     common.letters = "zR";
     common.data = "\x1b\xff\xff"; // and what nobody knows
     EXPECT_TRUE(is_read(common));

@@ -221,6 +221,28 @@ TEST(UnwindRows, StepsSetEachRegister) {
     EXPECT_EQ(made.step(frame), DJS_UNWIND_DAMAGED);
 }
 
+// Without a rule for the frame's address there is none, whatever an expression at the beginning of
+// the section would yield: there the length of the first entry, 0x87702, is one of 2 bytes, rsp
+// + 8.
+TEST(UnwindRows, StepsNeedTheFramesAddress) {
+    Common common;
+    common.instructions = "\x90\x01\x10\x20"; // an expression for a register that is none
+    Entries made;
+    made.add_common(common);
+    const size_t bytes = 0x87702 + 4 - made.frames.size() - 3;
+    common.instructions += {static_cast<char>(bytes | 0x80), static_cast<char>(bytes >> 7 | 0x80),
+                            static_cast<char>(bytes >> 14)};
+    common.instructions.append(bytes, '\0');
+    made = function_of("", common);
+    ASSERT_EQ(made.frames.substr(0, 4), "\x02\x77\x08\0"s);
+    EXPECT_EQ(made.row.base, DJS_UNWIND_NO_REGISTER);
+    auto frame = frame_at(code_at, 0x8000);
+    EXPECT_EQ(made.step(frame), DJS_UNWIND_DAMAGED);
+    made.row.offset = 0; // that would be it
+    EXPECT_EQ(made.step(frame), DJS_UNWIND_OK);
+    EXPECT_EQ(frame.values[DJS_DWARF_STACK], 0x8008U);
+}
+
 // The frame of a signal: what it interrupted may have had a stack below.
 TEST(UnwindRows, SignalsMayHaveAStackOfTheirOwn) {
     Common common;
