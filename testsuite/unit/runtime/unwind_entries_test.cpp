@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Entries of .eh_frame: what each instruction means, and what is damaged.
+#include "kernel_for_test.h"
 #include "made_up_entries.h"
 
 #include <gtest/gtest.h>
@@ -117,6 +118,28 @@ TEST(UnwindEntries, RegistersBehindTheLastAreLeftAlone) {
     EXPECT_EQ(result_of("\x0d\x11"), DJS_UNWIND_DAMAGED);
 }
 
+// Behind the section there is no memory: whatever is missing of it is not read.
+TEST(UnwindEntries, EndWithTheSection) {
+    static void* end;
+    char* const behind = static_cast<char*>(guarded_end(&end));
+    Entries made = function_of("\x83\x02\x0c\x07\x10");
+    for (size_t bytes = made.frames.size(); bytes--;) {
+        std::memcpy(behind - bytes, made.frames.data(), bytes);
+        made.image.frames = reinterpret_cast<const u8*>(behind - bytes);
+        made.image.frames_bytes = static_cast<u32>(bytes);
+        made.scratch = {};
+        EXPECT_EQ(djs_unwind_find(&made.image, code_at, &made.row, &made.scratch),
+                  DJS_UNWIND_DAMAGED)
+            << bytes;
+    }
+}
+
+// The common entry has two instructions.
+TEST(UnwindEntries, HaveSoManyInstructions) {
+    EXPECT_EQ(result_of(std::string(DJS_UNWIND_INSTRUCTIONS - 2, '\0')), DJS_UNWIND_OK);
+    EXPECT_EQ(result_of(std::string(DJS_UNWIND_INSTRUCTIONS - 1, '\0')), DJS_UNWIND_DAMAGED);
+}
+
 TEST(UnwindEntries, CommonEntriesOfAllForms) {
     const auto is_read = [](const Common& common) {
         const auto result = result_of("\x83\x02", common);
@@ -155,7 +178,7 @@ TEST(UnwindEntries, CommonEntriesOfAllForms) {
     EXPECT_TRUE(is_read(common));
     common = {};
     common.letters = "eh"; // of gcc 2, with a pointer that nothing tells the size of
-    EXPECT_FALSE(is_read(common));
+    EXPECT_EQ(result_of(std::string(20, '\0'), common), DJS_UNWIND_DAMAGED);
     common.letters = "zR";
     common.data = "\x1b\xff\xff"; // and what nobody knows
     EXPECT_TRUE(is_read(common));
