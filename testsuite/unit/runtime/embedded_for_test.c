@@ -329,7 +329,6 @@ void test_embedded_begin(void) {
     memset(test_embedded_kernel, 0, sizeof(test_embedded_kernel));
     memset(&ctx_of_test, 0, sizeof(ctx_of_test));
     guarded_free(memory_of_handler);
-    test_allocations_left = 1;
     djs_script.embedded_bytes = DJS_EMBEDDED_BYTES(djs_script.string_bytes);
     /* What a run of another handler has left, and nothing behind it. */
     memory_of_handler = guarded_allocate(1, djs_work_bytes(), 0xa5);
