@@ -6,11 +6,14 @@
 
 #include <cerrno>
 #include <cstring>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 namespace {
+
+// Of linux/in.h and linux/tcp.h, which cannot be included beside the C library's.
+enum { of_ip = 0, of_tcp = 6, of_udp = 17 };            // protocols and levels
+enum { tcp_no_delay = 1, tcp_cork = 3, tcp_info = 11 }; // options
+enum { tcp_listens = 10 };                              // a state
 
 class Sockets : public testing::Test {
   protected:
@@ -18,7 +21,7 @@ class Sockets : public testing::Test {
         test_socket = {};
         test_socket.family = AF_INET;
         test_socket.type = SOCK_STREAM;
-        test_socket.protocol = IPPROTO_TCP;
+        test_socket.protocol = of_tcp;
         test_socket_fault = test_socket_of_user = TEST_SOCKET_ALL_READABLE;
     }
     // Returns the value of an option that is a number, or its error.
@@ -45,8 +48,8 @@ TEST_F(Sockets, HaveFlags) {
         {&test_socket::keep_open, SOL_SOCKET, SO_KEEPALIVE},
         {&test_socket::urgent_inline, SOL_SOCKET, SO_OOBINLINE},
         {&test_socket::credentials, SOL_SOCKET, SO_PASSCRED},
-        {&test_socket::no_delay, SOL_TCP, TCP_NODELAY},
-        {&test_socket::cork, SOL_TCP, TCP_CORK},
+        {&test_socket::no_delay, of_tcp, tcp_no_delay},
+        {&test_socket::cork, of_tcp, tcp_cork},
     };
     for (const auto& on : flags) {
         SetUp();
@@ -65,13 +68,13 @@ TEST_F(Sockets, HaveNumbers) {
     EXPECT_EQ(option(SO_REUSEADDR), 3);
     EXPECT_EQ(option(SO_REUSEPORT), 4);
     EXPECT_EQ(option(SO_TYPE), SOCK_STREAM);
-    EXPECT_EQ(option(SO_PROTOCOL), IPPROTO_TCP);
+    EXPECT_EQ(option(SO_PROTOCOL), of_tcp);
     EXPECT_EQ(option(SO_DOMAIN), AF_INET);
     EXPECT_EQ(option(SO_SNDBUF), 50000);
     EXPECT_EQ(option(SO_RCVBUF), 60000);
     EXPECT_EQ(option(SO_NO_CHECK), 7);
     EXPECT_EQ(option(SO_ACCEPTCONN), 0);
-    test_socket.state = TCP_LISTEN;
+    test_socket.state = tcp_listens;
     EXPECT_EQ(option(SO_ACCEPTCONN), 1);
 }
 
@@ -99,7 +102,7 @@ TEST_F(Sockets, Linger) {
     EXPECT_EQ(asked(SOL_SOCKET), 0);
     EXPECT_EQ(bytes, 8);
     EXPECT_EQ(value.l_onoff, 1);
-    EXPECT_EQ(asked(SOL_TCP), -ENOPROTOOPT);
+    EXPECT_EQ(asked(of_tcp), -ENOPROTOOPT);
 }
 
 TEST_F(Sockets, TellNoMoreThanThereIsRoomFor) {
@@ -121,22 +124,22 @@ TEST_F(Sockets, TellNoMoreThanThereIsRoomFor) {
 
 TEST_F(Sockets, OfOtherProtocolsHaveNoneOfTcp) {
     test_socket.family = AF_INET6;
-    EXPECT_EQ(option(SOL_TCP, TCP_NODELAY), 0);
+    EXPECT_EQ(option(of_tcp, tcp_no_delay), 0);
     test_socket.family = AF_UNIX;
-    EXPECT_EQ(option(SOL_TCP, TCP_NODELAY), -EOPNOTSUPP);
+    EXPECT_EQ(option(of_tcp, tcp_no_delay), -EOPNOTSUPP);
     SetUp();
     test_socket.type = SOCK_RAW;
-    EXPECT_EQ(option(SOL_TCP, TCP_NODELAY), -EOPNOTSUPP);
+    EXPECT_EQ(option(of_tcp, tcp_no_delay), -EOPNOTSUPP);
     SetUp();
-    test_socket.protocol = IPPROTO_UDP;
-    EXPECT_EQ(option(SOL_TCP, TCP_CORK), -EOPNOTSUPP);
-    EXPECT_EQ(option(SO_PROTOCOL), IPPROTO_UDP);
+    test_socket.protocol = of_udp;
+    EXPECT_EQ(option(of_tcp, tcp_cork), -EOPNOTSUPP);
+    EXPECT_EQ(option(SO_PROTOCOL), of_udp);
 }
 
 TEST_F(Sockets, HaveOptionsThatAreNotTold) {
     EXPECT_EQ(option(SO_PEERCRED), -ENOPROTOOPT);
-    EXPECT_EQ(option(SOL_TCP, TCP_INFO), -ENOPROTOOPT);
-    EXPECT_EQ(option(SOL_IP, SO_TYPE), -ENOPROTOOPT);
+    EXPECT_EQ(option(of_tcp, tcp_info), -ENOPROTOOPT);
+    EXPECT_EQ(option(of_ip, SO_TYPE), -ENOPROTOOPT);
 }
 
 // C code may have taken anything for a socket.
@@ -146,7 +149,7 @@ TEST_F(Sockets, AreReadIfTheyAreTheKernels) {
             SetUp();
             *what = byte;
             EXPECT_EQ(option(SO_TYPE), byte == TEST_TCP_END ? SOCK_STREAM : -EFAULT) << byte;
-            EXPECT_EQ(option(SOL_TCP, TCP_NODELAY), -EFAULT) << byte;
+            EXPECT_EQ(option(of_tcp, tcp_no_delay), -EFAULT) << byte;
         }
     }
 }

@@ -16,6 +16,8 @@ extern bool test_task_has_memory; /* it is no thread of the kernel */
 extern bool test_no_queue, test_no_context;
 extern struct djs_ctx
     test_task_interrupt; /* the context of the interrupt that deferred work runs in */
+/* How often its context was busy at the begin and the end of what it does. */
+extern u32 test_task_hits_skipped;
 /* A line for each thing that happens to tasks, queues, locks and the log. */
 extern char test_task_log[2048];
 #define TEST_KTHREAD 1u

@@ -194,13 +194,19 @@ TEST_F(Deferred, AreMessagesOfTheirLevels) {
 }
 
 TEST_F(Deferred, KeepHitsOfTheirLevelAway) {
+    djs_handler before{};
+    test_task_interrupt.handler = &before;
     djs_fn_raise(&context_, 9);
     test_run_deferred();
     EXPECT_EQ(test_task_interrupt.busy, 0U);
+    EXPECT_EQ(test_task_interrupt.handler, nullptr); // it is not that one's time
+    EXPECT_EQ(test_task_hits_skipped, 2U);
     // Unless a handler runs there already.
     test_task_interrupt.busy = DJS_BUSY_LOCKED;
+    test_task_interrupt.handler = &before;
     djs_fn_raise(&context_, 9);
     test_run_deferred();
+    EXPECT_EQ(test_task_interrupt.handler, &before);
     EXPECT_EQ(test_task_interrupt.busy, DJS_BUSY_LOCKED);
     EXPECT_EQ(log(), "signal 9\nsignal 9\n");
 }
