@@ -14,6 +14,8 @@ namespace {
 class Proc : public testing::Test {
   protected:
     static constexpr unsigned reads = TEST_PROC_READS, writes = TEST_PROC_WRITES;
+    // What each mapping gets.
+    static constexpr unsigned long kept = TEST_VM_DONTCOPY | TEST_VM_DONTEXPAND | TEST_VM_DONTDUMP;
 
     void SetUp() override { test_proc_begin(); }
     void TearDown() override { djs_script = {}; }
@@ -114,8 +116,6 @@ TEST_F(Proc, IsReadyWhenTheSessionShouldEnd) {
 
 // ---- mappings: the control page, then five pages for each of three processors, then symbols
 // ------
-
-constexpr unsigned long kept = TEST_VM_DONTCOPY | TEST_VM_DONTEXPAND | TEST_VM_DONTDUMP;
 
 TEST_F(Proc, MapsTheControlPageToRead) {
     EXPECT_EQ(mapped(0, 1, TEST_VM_MAYSHARE | TEST_VM_MAYWRITE, reads), "0:control ");
