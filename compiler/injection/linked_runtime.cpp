@@ -2,6 +2,8 @@
 #include "injection/linked_runtime.h"
 
 #include <bit>
+#include <chrono>
+#include <ctime>
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
@@ -10,6 +12,8 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cstring>
+#include <thread>
+#include <unistd.h>
 
 // NOLINTNEXTLINE(readability-identifier-naming): embedded.S
 extern "C" const char djstap_injected_begin[], djstap_injected_end[];
@@ -145,6 +149,31 @@ Result<LinkedRuntime> LinkedRuntime::link(const std::string& object, Arena& aren
     if (failure)
         return *failure;
     return linked;
+}
+
+djs_arena parts_of(const Arena& arena) {
+    djs_arena parts{};
+    parts.heap = arena.heap().as<char>();
+    parts.heap_bytes = arena.heap().bytes;
+    parts.slots = arena.slots().as<char>();
+    parts.rings = arena.rings().as<char>();
+    parts.processors = sysconf(_SC_NPROCESSORS_CONF);
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    if (localtime_r(&now, &local)) {
+        parts.seconds_west = -local.tm_gmtoff;
+        strncpy(parts.zone, local.tm_zone ? local.tm_zone : "", sizeof parts.zone - 1);
+    }
+    return parts;
+}
+
+void LinkedRuntime::wait_until_settled(bool is_gone) const {
+    using namespace std::chrono_literals;
+    constexpr int attempts = 500;
+    if (is_gone)
+        gone();
+    for (int i = 0; i < attempts && settle() > 0; i++)
+        std::this_thread::sleep_for(2ms);
 }
 
 LinkedRuntime::LinkedRuntime(std::unique_ptr<Memory> memory) : memory_(std::move(memory)) {}

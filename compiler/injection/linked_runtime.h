@@ -11,6 +11,9 @@
 
 namespace djstap::injection {
 
+// Returns where a placed arena has what, and the time zone of this process, for `init`.
+djs_arena parts_of(const Arena& arena);
+
 class LinkedRuntime {
   public:
     // Links an ELF object that was compiled for a probed program (CodegenKernel::injected). Fails
@@ -32,6 +35,10 @@ class LinkedRuntime {
     int (*set_returns)(const djs_returning*, u32, const u32*) = nullptr;
     u64 (*unmatched)() = nullptr;
     uint64_t claim = 0, hit = 0; // djs_slot_entry, djs_hit_entry
+
+    // Waits until no thread of the program is in a handler, at most for a moment: one may have left
+    // it by a longjmp. `is_gone`: the program has ended, or executes another one.
+    void wait_until_settled(bool is_gone) const;
 
     // Its parts that a process may execute but not change.
     const std::vector<Arena::Part>& code() const;

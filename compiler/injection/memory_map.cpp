@@ -37,8 +37,12 @@ Result<MemoryMap> MemoryMap::of(pid_t pid) {
     auto text = mappings_of(pid, file);
     if (!text)
         return text.failure();
+    return parse(*text, file);
+}
+
+Result<MemoryMap> MemoryMap::parse(const std::string& text, const std::string& file) {
     MemoryMap map;
-    std::istringstream lines(*text);
+    std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         // begin-end rwxp offset device inode path
         Mapping mapping;
@@ -91,6 +95,18 @@ std::vector<Mapping> MemoryMap::of_file(const std::string& path) const {
     std::copy_if(mappings_.begin(), mappings_.end(), std::back_inserter(found),
                  [&](const Mapping& each) { return each.path == path; });
     return found;
+}
+
+Result<Range> code_around(const MemoryMap& map, uint64_t entry) {
+    const Mapping* const found = map.at(entry);
+    if (!found)
+        return Failure{"the program's entry is not mapped", ""};
+    const uint64_t reach = arch::jump_reach();
+    Range code = found->range;
+    for (const Mapping& part : map.of_file(found->path))
+        if (part.range.end + reach > entry && part.range.begin < entry + reach)
+            code = {std::min(code.begin, part.range.begin), std::max(code.end, part.range.end)};
+    return code;
 }
 
 std::optional<uint64_t> find_room(const MemoryMap& program, const MemoryMap& own, Range code,

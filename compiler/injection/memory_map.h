@@ -34,6 +34,8 @@ class MemoryMap {
   public:
     // Reads /proc/PID/maps, or that of another thread. Fails if the process has no memory any more.
     static Result<MemoryMap> of(pid_t pid);
+    // Reads the text of such a file, which a failure names.
+    static Result<MemoryMap> parse(const std::string& text, const std::string& file);
     bool is_free(const Range& range) const;
     // Counts the pages of a range as mapped, for what is to be mapped later.
     void reserve(const Range& range);
@@ -46,6 +48,10 @@ class MemoryMap {
   private:
     std::vector<Mapping> mappings_;
 };
+
+// Returns what the program's file at the address has mapped within the reach of jumps, with what is
+// between: elsewhere, the program may have mapped its file to read it.
+Result<Range> code_around(const MemoryMap& map, uint64_t entry);
 
 // Returns where `bytes` are free in both processes, within the reach of jumps to and from all of
 // `code`: of the first `near_bytes` of them. Nothing: nowhere.

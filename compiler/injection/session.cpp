@@ -14,16 +14,11 @@
 #include "session/traced_process.h"
 #include "system/stopwatch.h"
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <ctime>
 #include <optional>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <thread>
 #include <unistd.h>
 
 namespace djstap {
@@ -31,48 +26,6 @@ namespace djstap {
 using namespace injection;
 
 namespace {
-
-djs_arena parts_of(const Arena& arena) {
-    djs_arena parts{};
-    parts.heap = arena.heap().as<char>();
-    parts.heap_bytes = arena.heap().bytes;
-    parts.slots = arena.slots().as<char>();
-    parts.rings = arena.rings().as<char>();
-    parts.processors = sysconf(_SC_NPROCESSORS_CONF);
-    const std::time_t now = std::time(nullptr);
-    std::tm local{};
-    if (localtime_r(&now, &local)) {
-        parts.seconds_west = -local.tm_gmtoff;
-        strncpy(parts.zone, local.tm_zone ? local.tm_zone : "", sizeof parts.zone - 1);
-    }
-    return parts;
-}
-
-// Waits until no thread of the program is in a handler, at most for a moment: one may have left it
-// by a longjmp.
-void settle(const LinkedRuntime& linked, bool gone) {
-    using namespace std::chrono_literals;
-    constexpr int attempts = 500;
-    if (gone)
-        linked.gone();
-    for (int i = 0; i < attempts && linked.settle() > 0; i++)
-        std::this_thread::sleep_for(2ms);
-}
-
-Result<Range> code_of_program(const MemoryMap& map, uint64_t entry) {
-    for (const Mapping& each : map.all())
-        if (entry >= each.range.begin && entry < each.range.end) {
-            // Elsewhere, the program may have mapped its file to read it.
-            const uint64_t reach = arch::jump_reach();
-            Range code = each.range;
-            for (const Mapping& part : map.of_file(each.path))
-                if (part.range.end + reach > entry && part.range.begin < entry + reach)
-                    code = {std::min(code.begin, part.range.begin),
-                            std::max(code.end, part.range.end)};
-            return code;
-        }
-    return Failure{"the program's entry is not mapped", ""};
-}
 
 // The command of -c, at its entry, or the process of -x.
 Result<TracedProgram> open_program(std::optional<Command>& command, pid_t running) {
@@ -166,7 +119,7 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
     auto map = MemoryMap::of(program->pid());
     if (!map)
         return map.failure();
-    auto code = code_of_program(*map, program->entry());
+    auto code = code_around(*map, program->entry());
     if (!code)
         return code.failure();
     const Stopwatch patching;
@@ -209,7 +162,7 @@ Result<SessionOutcome> run_in_program(const std::string& object, const std::stri
             },
         .before_end =
             [&] {
-                settle(here, process.has_ended() || injection.program().has_executed());
+                here.wait_until_settled(process.has_ended() || injection.program().has_executed());
                 // It may have been killed.
                 if (keeper && !keeper->end() && !process.has_ended() && !injection.withdraw())
                     output.warning("process " + std::to_string(injection.program().pid()) +
