@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdlib>
 #include <set>
-#include <unordered_set>
 
 namespace djstap {
 
@@ -27,13 +26,10 @@ class ScopeWalk {
     // Not `into_inlined`: what is inlined there is another function.
     void walk(Dwarf_Die* scope, bool into_inlined) {
         std::vector<Variable> here;
-        std::unordered_set<Dwarf_Off> seen;
         std::vector<Dwarf_Die> inner;
         each_child(scope, [&](Dwarf_Die* child) {
             int tag = dwarf_tag(child);
             if (is_variable(child)) {
-                if (auto origin = origin_of(child))
-                    seen.insert(dwarf_dieoffset(&*origin));
                 add(child, here, location_of(child, context_));
             } else if ((tag == DW_TAG_lexical_block ||
                         (into_inlined && tag == DW_TAG_inlined_subroutine)) &&
@@ -42,11 +38,11 @@ class ScopeWalk {
             }
         });
         // What the source declares and this instance lacks is kept, so that a message can say why.
+        // What it has precedes: take() prefers that.
         if (auto origin = origin_of(scope)) {
             each_child(&*origin, [&](Dwarf_Die* child) {
-                if (!is_variable(child) || seen.contains(dwarf_dieoffset(child)))
-                    return;
-                add(child, here, location_of(child, context_));
+                if (is_variable(child))
+                    add(child, here, location_of(child, context_));
             });
         }
         scopes_.push_back(std::move(here));

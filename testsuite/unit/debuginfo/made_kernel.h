@@ -18,7 +18,8 @@ class MadeKernel {
   public:
     // `sources`: name and text of each unit of C, or of assembly.
     explicit MadeKernel(const std::vector<std::pair<std::string, std::string>>& sources,
-                        const std::vector<std::string>& options = {"-O0"}) {
+                        const std::vector<std::string>& options = {"-O0"},
+                        const std::string& compiler = "gcc") {
         std::string name = std::filesystem::temp_directory_path() / "djstap-made-XXXXXX";
         folder_ = mkdtemp(name.data());
         std::vector<std::string> objects;
@@ -30,7 +31,7 @@ class MadeKernel {
             std::vector<std::string> words = {"env",
                                               "-C",
                                               folder_,
-                                              "gcc",
+                                              compiler,
                                               "-g",
                                               "-c",
                                               path,
