@@ -132,6 +132,92 @@ TEST(Location, Bounded) {
     EXPECT_EQ(shown(doubled), "? computed by an expression");
 }
 
+// The longest is 48 operations, and as many numbers are on the stack at most.
+TEST(Location, LongestOnes) {
+    const auto negated = [](size_t times, Operations operations = {breg(rax)}) {
+        operations.insert(operations.end(), times, op(DW_OP_neg));
+        return operations;
+    };
+    const auto with = [](Operations operations, const Operations& more) {
+        operations.insert(operations.end(), more.begin(), more.end());
+        return operations;
+    };
+    const std::string complex = "? computed by an expression";
+    const Operations value{op(DW_OP_stack_value)};
+    EXPECT_NE(shown(with(negated(47), value)), complex);
+    EXPECT_EQ(shown(with(negated(48), value)), complex);
+    const Operations sum{op(DW_OP_lit1), op(DW_OP_plus), op(DW_OP_stack_value)};
+    EXPECT_NE(shown(with(negated(45), sum)), complex);
+    EXPECT_EQ(shown(with(negated(46), sum)), complex);
+    // What is not used may be longer by one.
+    const Operations dropped{op(DW_OP_lit1), op(DW_OP_plus), op(DW_OP_drop), op(DW_OP_stack_value)};
+    EXPECT_EQ(shown(with(negated(46, {op(DW_OP_lit7), breg(rax)}), dropped)), "7");
+    EXPECT_EQ(shown(with(negated(47, {op(DW_OP_lit7), breg(rax)}), dropped)), complex);
+    Operations full(48, op(DW_OP_lit7));
+    full.insert(full.end(), 47, op(DW_OP_drop));
+    EXPECT_EQ(shown(with(full, value)), "7");
+    Operations copied(47, op(DW_OP_lit7));
+    copied.push_back(op(DW_OP_dup));
+    copied.insert(copied.end(), 47, op(DW_OP_drop));
+    EXPECT_EQ(shown(with(copied, value)), "7");
+    copied.insert(copied.begin(), op(DW_OP_lit7));
+    copied.push_back(op(DW_OP_drop));
+    EXPECT_EQ(shown(with(copied, value)), complex);
+}
+
+TEST(Location, EachOperationOfTwoNumbers) {
+    const std::pair<uint8_t, const char*> words[] = {
+        {DW_OP_plus, "+"},   {DW_OP_minus, "-"}, {DW_OP_mul, "*"},  {DW_OP_and, "&"},
+        {DW_OP_or, "|"},     {DW_OP_xor, "^"},   {DW_OP_shl, "<<"}, {DW_OP_shr, ">>"},
+        {DW_OP_shra, ">>s"}, {DW_OP_eq, "=="},   {DW_OP_ne, "!="},  {DW_OP_lt, "<"},
+        {DW_OP_le, "<="},    {DW_OP_gt, ">"},    {DW_OP_ge, ">="}};
+    for (const auto& [atom, word] : words)
+        EXPECT_EQ(shown({breg(rax), breg(rdx), op(atom), op(DW_OP_stack_value)}),
+                  std::string("(rax rdx ") + word + ")");
+}
+
+TEST(Location, EachWayToNameANumberOrARegister) {
+    EXPECT_EQ(shown({op(DW_OP_lit0), op(DW_OP_stack_value)}), "0");
+    EXPECT_EQ(shown({op(DW_OP_lit31), op(DW_OP_stack_value)}), "31");
+    for (const uint8_t atom :
+         {DW_OP_const1u, DW_OP_const2u, DW_OP_const4u, DW_OP_const8u, DW_OP_constu, DW_OP_const2s,
+          DW_OP_const4s, DW_OP_const8s, DW_OP_consts})
+        EXPECT_EQ(shown({op(atom, 77), op(DW_OP_nop), op(DW_OP_stack_value)}), "77");
+    EXPECT_EQ(shown({reg(31)}), "? in a register that a handler cannot access");
+    EXPECT_EQ(shown({breg(31, 8)}), "? in a register that a handler cannot access");
+    EXPECT_EQ(shown({{DW_OP_bregx, rcx, 24, 0}}), "[rcx+24]");
+    EXPECT_EQ(shown({{DW_OP_bregx, rcx, 0, 0}, op(DW_OP_stack_value)}), "rcx");
+    EXPECT_EQ(shown({op(DW_OP_lit7)}), "@7"); // it is in memory, at a fixed address
+    EXPECT_EQ(shown({breg(rax), op(DW_OP_lit4), op(DW_OP_minus)}), "[(rax 4 -)]");
+    EXPECT_EQ(shown({op(DW_OP_lit4), breg(rax), op(DW_OP_plus)}), "[(4 rax +)]");
+    EXPECT_EQ(shown({breg(rax), breg(rdx), op(DW_OP_plus)}), "[(rax rdx +)]");
+    EXPECT_EQ(shown({breg(rax), op(DW_OP_neg)}), "[(rax neg)]");
+    for (const uint64_t size : {1, 2, 4, 8})
+        EXPECT_EQ(shown({breg(rax), op(DW_OP_deref_size, size), op(DW_OP_stack_value)}),
+                  "(rax " + std::to_string(size) + "@)");
+    EXPECT_EQ(shown({op(DW_OP_lit5), op(DW_OP_stack_value), op(DW_OP_piece, 2), breg(rax, 8),
+                     op(DW_OP_piece, 4)}),
+              "{2:5 4:[rax+8]}");
+}
+
+// These need what only the debug information of a variable tells.
+TEST(Location, WithoutDebugInformation) {
+    const std::string complex = "? computed by an expression";
+    EXPECT_EQ(shown({op(DW_OP_implicit_value)}), "? a constant wider than 8 bytes");
+    for (const Operations& wrong :
+         {Operations{op(DW_OP_addrx, 1)}, Operations{op(DW_OP_const_type, 1)},
+          Operations{breg(rax), op(DW_OP_deref_type, 4)}, Operations{op(DW_OP_regval_type, rax)},
+          Operations{op(DW_OP_convert, 1)}, Operations{breg(rax), op(DW_OP_convert, 1)},
+          Operations{reg(rax), op(DW_OP_lit1)}, Operations{op(DW_OP_plus_uconst, 1)},
+          Operations{op(DW_OP_drop)}, Operations{breg(rax), op(DW_OP_over)},
+          Operations{op(DW_OP_swap)}, Operations{op(DW_OP_rot)},
+          Operations{breg(rax), op(DW_OP_deref_size, 0)},
+          Operations{breg(rax), op(DW_OP_deref_size, 16)}, Operations{breg(rax), op(DW_OP_drop)}})
+        EXPECT_EQ(shown(wrong), complex);
+    // A conversion to the generic type changes nothing.
+    EXPECT_EQ(shown({breg(rax), op(DW_OP_convert, 0), op(DW_OP_stack_value)}), "rax");
+}
+
 TEST(Location, Pieces) {
     EXPECT_EQ(shown({reg(rax), op(DW_OP_piece, 8), reg(rdx), op(DW_OP_piece, 8)}), "{8:rax 8:rdx}");
     EXPECT_EQ(shown({op(DW_OP_piece, 4), breg(rdi, 4), op(DW_OP_piece, 4)}), "{4:? 4:[rdi+4]}");
