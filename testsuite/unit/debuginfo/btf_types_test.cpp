@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t is_signed_int = 1u << 24, is_char_int = 2u << 24, is_bool_int = 4u << 24;
 
 // Adds types and remembers the number of the last one.
-struct Types : BtfBuilder {
+struct NumberedTypes : BtfBuilder {
     uint32_t add(std::string_view text, BtfKind kind, uint32_t count, uint32_t size_or_type,
                  std::initializer_list<uint32_t> more = {}, bool flag = false) {
         type(text, kind, count, size_or_type, flag);
@@ -32,7 +32,7 @@ std::string written(const Btf& btf, TypeId id) {
 }
 
 TEST(BtfTypes, BasicOnes) {
-    Types t;
+    NumberedTypes t;
     const uint32_t number = t.integer("int", 4, is_signed_int, 32);
     const uint32_t letter = t.integer("unsigned char", 1, is_char_int, 8);
     const uint32_t truth = t.integer("_Bool", 1, is_bool_int, 8);
@@ -91,7 +91,7 @@ TEST(BtfTypes, BasicOnes) {
 
 // Bit fields of before there was kind_flag: an integer has an offset and a number of bits.
 TEST(BtfTypes, OldBitFields) {
-    Types t;
+    NumberedTypes t;
     const uint32_t whole = t.integer("int", 4, is_signed_int, 32);
     const uint32_t part = t.integer("part", 4, 2u << 16, 5); // 5 bits, from bit 2 on
     const uint32_t box =
@@ -114,7 +114,7 @@ TEST(BtfTypes, OldBitFields) {
 }
 
 TEST(BtfTypes, WrappersAndDeclarationsLeadToTheDefinition) {
-    Types t;
+    NumberedTypes t;
     const uint32_t number = t.integer("int", 4, is_signed_int, 32);
     const uint32_t declared = t.add("box", BtfKind::Fwd, 0, 0);
     const uint32_t declared_union = t.add("either", BtfKind::Fwd, 0, 0, {}, true);
@@ -160,7 +160,7 @@ TEST(BtfTypes, WrappersAndDeclarationsLeadToTheDefinition) {
 }
 
 TEST(BtfTypes, AreWrittenAsDeclarations) {
-    Types t;
+    NumberedTypes t;
     const uint32_t number = t.integer("int", 4, is_signed_int, 32);
     const uint32_t box = t.add("box", BtfKind::Struct, 0, 4);
     const uint32_t nameless = t.add("", BtfKind::Union, 0, 4);
@@ -204,7 +204,7 @@ TEST(BtfTypes, AreWrittenAsDeclarations) {
 }
 
 TEST(BtfTypes, FunctionsHaveAPrototype) {
-    Types t;
+    NumberedTypes t;
     const uint32_t number = t.integer("int", 4, is_signed_int, 32);
     const uint32_t none = t.add("", BtfKind::FuncProto, 0, 0);
     const uint32_t two =
@@ -247,7 +247,7 @@ TEST(BtfTypes, FunctionsHaveAPrototype) {
 
 // A module's types continue those of the kernel, and so do its strings.
 TEST(BtfTypes, OfModulesContinueTheKernels) {
-    Types kernel;
+    NumberedTypes kernel;
     const uint32_t number = kernel.integer("int", 4, is_signed_int, 32);
     const uint32_t fixed = kernel.add("", BtfKind::Const, 0, number);
     const uint32_t call = kernel.add("", BtfKind::FuncProto, 0, number);
@@ -255,7 +255,7 @@ TEST(BtfTypes, OfModulesContinueTheKernels) {
     const std::string kernel_bytes = kernel.finish();
     const auto base = Btf::parse(kernel_bytes);
     ASSERT_TRUE(base);
-    Types module;
+    NumberedTypes module;
     module.last = kernel.last;
     module.strings.clear(); // the first one is the kernel's
     const auto first = static_cast<uint32_t>(kernel.strings.size());
@@ -295,7 +295,7 @@ TEST(BtfTypes, OfModulesContinueTheKernels) {
 }
 
 TEST(BtfTypes, DamagedHeadersAreNoticed) {
-    Types t;
+    NumberedTypes t;
     t.integer("int", 4, is_signed_int, 32);
     const std::string good = t.finish();
     ASSERT_TRUE(Btf::parse(good));
@@ -347,7 +347,7 @@ class BtfKernel {
 
   private:
     static std::string text() {
-        Types t;
+        NumberedTypes t;
         const uint32_t number = t.integer("int", 4, is_signed_int, 32);
         const uint32_t real = t.add("double", BtfKind::Float, 0, 8);
         const uint32_t pair = t.add("pair", BtfKind::Struct, 0, 16);
