@@ -4,10 +4,15 @@
 #include "module/kit_build.h"
 #include "module/kit_files.h"
 #include "module/manifest.h"
+#include "system/descriptor.h"
+#include "system/temporary.h"
 
+#include <algorithm>
 #include <chrono>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -431,6 +436,42 @@ TEST(Kit, TwoAtOnceBuildOne) {
     }
     EXPECT_EQ(built, 1);
     EXPECT_EQ(entries_of(cache.path + "/runtime"), 1u);
+}
+
+// Whoever waits says so. What a djstap that was killed has left in memory is removed first.
+TEST(Kit, WaitsForAnotherDjstap) {
+    ANY_KERNEL(kernel);
+    CacheFolder cache;
+    std::vector<std::string> told;
+    auto first = open_runtime_kit(*kernel, tiny_runtime(),
+                                  [&](const std::string& step) { told.push_back(step); });
+    ASSERT_TRUE(first) << first.failure().message;
+    EXPECT_TRUE(std::none_of(told.begin(), told.end(),
+                             [](const std::string& step) { return step.starts_with("waiting"); }));
+    told.clear();
+    const fs::path folder = first->directory;
+    fs::remove_all(folder);
+    const fs::path path = folder.parent_path() / ("." + folder.filename().string() + ".lock");
+    FileDescriptor lock(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_EQ(flock(lock.get(), LOCK_EX | LOCK_NB), 0);
+    const pid_t gone = fork();
+    if (gone == 0)
+        _exit(0);
+    ASSERT_EQ(waitpid(gone, nullptr, 0), gone);
+    const fs::path left =
+        fs::path(temporary_directory()) / ("djstap-" + std::to_string(gone) + "-Abcdef");
+    fs::create_directory(left);
+    const auto kit = open_runtime_kit(*kernel, tiny_runtime(), [&](const std::string& step) {
+        told.push_back(step);
+        lock = FileDescriptor(); // the other one has finished
+    });
+    ASSERT_TRUE(kit) << kit.failure().message;
+    ASSERT_FALSE(told.empty());
+    EXPECT_EQ(told.front(),
+              "waiting for another djstap to build the runtime for " + kernel->release());
+    EXPECT_TRUE(kit->built);
+    EXPECT_FALSE(fs::exists(left));
+    fs::remove_all(left);
 }
 
 TEST(Kit, CacheThatCannotBeWrittenIsNamed) {
