@@ -162,6 +162,22 @@ TEST(Refusals, NameFunctionsByTheReason) {
                                   "the return of 'ten' of '/program' is not probed: of that"}));
     EXPECT_EQ(describe_refusals(script, {image}, 1).front(),
               "'one' and 2 more functions of '/program' are not probed: of this");
+    EXPECT_EQ(describe_refusals(script, {image}, 2).front(),
+              "'one', 'six' and 1 more functions of '/program' are not probed: of this");
+    EXPECT_EQ(describe_refusals(script, {image}, 3).front(),
+              "'one', 'six' and 'two' of '/program' are not probed: of this");
+    // Returns of several functions, by two reasons.
+    image.places.clear();
+    function.sites = {0};
+    image.returning.push_back(function);
+    function.refusal = "for another one";
+    image.returning.push_back(function);
+    function.refusal.clear();
+    image.returning.push_back(function);
+    EXPECT_EQ(describe_refusals(script, {image}, 9),
+              (std::vector<std::string>{
+                  "the return of 'one' of '/program' is not probed: for another one",
+                  "the returns of 'one' and 'ten' of '/program' are not probed: of that"}));
 }
 
 // What -v prints.
