@@ -87,7 +87,31 @@ TEST(Room, LeavesLowAddressesAlone) {
     const MemoryMap program = with({code}), nothing;
     const auto room = room_for(program, nothing, code, 4 * megabyte);
     ASSERT_TRUE(room);
-    EXPECT_GE(*room, code.end);
+    EXPECT_GE(*room, code.end + 512 * megabyte); // the heap may grow up to there
+}
+
+// Below the code, nothing of the program grows. What is mapped below it grows downwards.
+TEST(Room, IsBelowTheCodeIfPossible) {
+    const Range code{100 * gigabyte, 100 * gigabyte + megabyte};
+    const auto room = room_for(with({code}), MemoryMap(), code, 4 * megabyte);
+    ASSERT_TRUE(room);
+    EXPECT_EQ(*room, code.begin - 20 * megabyte);
+}
+
+// All is taken but for a gap of two gigabytes, of which only one end is near enough.
+TEST(Room, IsAtTheEndsOfGaps) {
+    const Range code{100 * gigabyte, 100 * gigabyte + megabyte};
+    constexpr uint64_t top = uint64_t{1} << 47, bytes = 4 * megabyte;
+    const uint64_t below = code.begin - gigabyte, above = code.end + gigabyte;
+    const MemoryMap nothing;
+    for (const bool own : {false, true}) {
+        const MemoryMap gap_below = with({{0, below - 2 * gigabyte}, {below, top}});
+        EXPECT_EQ(room_for(own ? nothing : gap_below, own ? gap_below : nothing, code, bytes),
+                  std::optional(below - bytes));
+        const MemoryMap gap_above = with({{0, above}, {above + 2 * gigabyte, top}});
+        EXPECT_EQ(room_for(own ? nothing : gap_above, own ? gap_above : nothing, code, bytes),
+                  std::optional(above));
+    }
 }
 
 TEST(MemoryMap, CountsWholePagesAsMapped) {
