@@ -128,7 +128,7 @@ class KernelCode {
     }
 
   private:
-    static constexpr size_t bytes = 1 << 20;
+    static constexpr size_t bytes = 1 << 21;
 
     char* allocate(size_t size) {
         char* const here = next_;
@@ -223,15 +223,22 @@ class InKernel : public Generate {
         code_.load(object_);
         for (unsigned i = 0; i < plan_.trampolines.size(); i++)
             for (const uint64_t continued : plan_.trampolines[i].functions)
-                patch(continued - 5, "djs_direct_" + std::to_string(i));
+                patch(continued - 5, "djs_direct_" + std::to_string(i), more_++);
     }
-    // call TRAMPOLINE; lea (%rdi,%rsi), %rax; ret
-    void patch(uint64_t site, const std::string& trampoline) {
+    // A function that calls a trampoline first, and yields the sum of its two arguments and of
+    // `more`.
+    void patch(uint64_t site, const std::string& trampoline, int8_t more = 0) {
         char* const here = in_memory(site);
-        const auto distance = static_cast<int32_t>(code_.at(trampoline) - (here + 5));
-        std::memcpy(here, "\xe8", 1);
+        call_from(here, code_.at(trampoline));
+        std::memcpy(here + 5, "\x48\x8d\x44\x37", 4); // lea more(%rdi,%rsi), %rax
+        here[9] = static_cast<char>(more);
+        here[10] = '\xc3';
+    }
+    // Puts a call of something there.
+    static void call_from(char* here, const char* callee) {
+        const auto distance = static_cast<int32_t>(callee - (here + 5));
+        *here = '\xe8';
         std::memcpy(here + 1, &distance, sizeof distance);
-        std::memcpy(here + 5, "\x48\x8d\x04\x37\xc3", 5);
     }
     char* in_memory(uint64_t linked_address) const {
         return code_.at("memset") + (linked_address - linked);
@@ -240,6 +247,21 @@ class InKernel : public Generate {
     uint64_t call(unsigned function, uint64_t first, uint64_t second) const {
         using Function = uint64_t(uint64_t, uint64_t);
         return reinterpret_cast<Function*>(in_memory(site_of(function)))(first, second);
+    }
+    // The same with a stack pointer before the call, and a frame pointer.
+    uint64_t call_on(char* stack, unsigned function, uint64_t first, uint64_t second) {
+        const std::string name = "call_on_stack";
+        if (!code_.has(name)) {
+            // push %rbp; push %rbx; mov %rsp, %rbx; mov %rdx, %rsp; mov %rcx, %rbp; call *%r8; mov
+            // %rbx, %rsp; pop %rbx; pop %rbp; ret
+            char* const here =
+                code_.code(name, "\x55\x53\x48\x89\xe3\x48\x89\xd4\x48\x89\xcd\x41\xff\xd0"
+                                 "\x48\x89\xdc\x5b\x5d\xc3");
+            after_call_ = here + 14;
+        }
+        using Function = uint64_t(uint64_t, uint64_t, char*, uint64_t, char*);
+        return reinterpret_cast<Function*>(code_.at(name))(first, second, stack, frame,
+                                                           in_memory(site_of(function)));
     }
     // The number N of the per-CPU counters.
     int64_t counter(unsigned number = 0) const {
@@ -301,6 +323,9 @@ class InKernel : public Generate {
         {"djs_cpu.mask", {"", 48}}};
     KernelCode code_;
     std::string object_;
+    static constexpr uint64_t frame = 0x1234560; // the frame pointer of call_on
+    char* after_call_ = nullptr;                 // where it is returned to
+    int8_t more_ = 0;
 };
 
 } // namespace djstap
