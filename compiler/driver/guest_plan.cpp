@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/guest_plan.h"
 
-#include "guest/guest.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -53,6 +51,21 @@ unsigned guest_memory_mb(const Options& options, const Limits& limits, unsigned 
         return usual_memory_mb;
     // In coarse steps, because each size has a saved state.
     return usual_memory_mb * (1 + (buffers + usual_memory_mb - 1) / usual_memory_mb);
+}
+
+void add_files(GuestJob& job, const std::vector<FileToCopy>& files) {
+    for (const FileToCopy& file : files) {
+        const bool known = std::ranges::any_of(
+            job.files, [&](const FileToCopy& each) { return each.guest_path == file.guest_path; });
+        if (!known)
+            job.files.push_back(file);
+    }
+}
+
+void be_patient(GuestJob& job, unsigned long times) {
+    times = std::clamp(times, 1UL, 100UL);
+    for (auto* timeout : {&job.boot_timeout, &job.restore_timeout, &job.silence_timeout})
+        *timeout *= times;
 }
 
 bool is_seen_in_guest(const std::string& path) {

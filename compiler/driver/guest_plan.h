@@ -3,6 +3,7 @@
 #pragma once
 #include "codegen/codegen.h"
 #include "driver/options.h"
+#include "guest/guest.h"
 #include "session/output_request.h"
 #include "session/writer.h"
 
@@ -22,6 +23,11 @@ unsigned guest_memory_mb(const Options& options, const Limits& limits, unsigned 
 // Returns whether a guest that shares the host's files sees this one: it has some folders of its
 // own.
 bool is_seen_in_guest(const std::string& path);
+
+// Adds files whose guest path is not in the job yet.
+void add_files(GuestJob& job, const std::vector<FileToCopy>& files);
+// Waits so many times as long, 1 to 100: kernels with sanitizers take that.
+void be_patient(GuestJob& job, unsigned long times);
 
 // A file that the guest's output is written to.
 class GuestOutput {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/guest_run.h"
 
+#include "driver/guest_end.h"
 #include "driver/guest_plan.h"
 #include "driver/machine.h"
 #include "guest/closure.h"
@@ -10,7 +11,6 @@
 #include "system/file.h"
 #include "system/process.h"
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <sstream>
@@ -56,17 +56,6 @@ class ForwardedSignals {
     struct sigaction before_[std::size(signals)] = {}, pipe_before_ = {};
 };
 
-// Adds files whose guest path is not in the job yet.
-void add_files(GuestJob& job, const std::vector<FileToCopy>& files) {
-    for (const FileToCopy& file : files) {
-        bool known = std::any_of(job.files.begin(), job.files.end(), [&](const FileToCopy& each) {
-            return each.guest_path == file.guest_path;
-        });
-        if (!known)
-            job.files.push_back(file);
-    }
-}
-
 // Adds what the command needs if the guest does not see this machine's files.
 Status add_copies(GuestJob& job, const Invocation& invocation, const RunnableScript& runnable) {
     // djstap's own programs are available to any shell code in the command.
@@ -109,13 +98,6 @@ bool reads_input(const RunnableScript& runnable) {
     return module && module->meta.takes_input;
 }
 
-// Kernels with sanitizers take many times as long.
-void be_patient(GuestJob& job, unsigned times) {
-    times = std::clamp(times, 1U, 100U);
-    for (auto* timeout : {&job.boot_timeout, &job.restore_timeout, &job.silence_timeout})
-        *timeout *= times;
-}
-
 Result<GuestJob> guest_job(const Invocation& invocation, const RunnableScript& runnable) {
     const Options& options = invocation.options;
     GuestJob job;
@@ -131,7 +113,7 @@ Result<GuestJob> guest_job(const Invocation& invocation, const RunnableScript& r
     if (const char* more = getenv("DJSTAP_KERNEL_ARGUMENTS"))
         job.kernel_arguments = more;
     if (const char* patience = getenv("DJSTAP_GUEST_PATIENCE"))
-        be_patient(job, static_cast<unsigned>(strtoul(patience, nullptr, 10)));
+        be_patient(job, strtoul(patience, nullptr, 10));
     std::error_code error;
     if (!options.command.empty()) {
         job.directory = fs::current_path(error);
@@ -153,25 +135,6 @@ Result<GuestJob> guest_job(const Invocation& invocation, const RunnableScript& r
     const std::string module = own_file(job, fs::absolute(runnable.module_path, error));
     job.command = reader_command(options, invocation.places.djrun, module);
     return job;
-}
-
-// Reports why the guest's end is not a success.
-bool report_end(Invocation& invocation, const GuestOutcome& outcome) {
-    if (outcome.lost()) {
-        Diagnostic& lost = invocation.diagnostics.report(outcome.state == GuestOutcome::EmulatorDied
-                                                             ? DiagnosticKind::EmulatorDied
-                                                             : DiagnosticKind::GuestLost,
-                                                         {}, {outcome.reason});
-        if (!outcome.kernel_log.empty())
-            lost.note({}, "its kernel log ends with:\n" + outcome.kernel_log);
-        return false;
-    }
-    if (!outcome.complaint.empty()) {
-        invocation.diagnostics.report(DiagnosticKind::GuestComplained, {})
-            .note({}, "its kernel log says:\n" + outcome.complaint);
-        return false;
-    }
-    return true;
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "diagnostics/plain_text.h"
 #include "driver/controller_part.h"
+#include "driver/hosts_clock.h"
 #include "driver/hosts_modules.h"
 #include "driver/hosts_output.h"
 #include "driver/hosts_steps.h"
@@ -16,8 +17,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <utility>
@@ -35,7 +34,6 @@ constexpr size_t most_waiting = 1 << 20;
 // Snapshots come every second: a host that is silent for longer holds nobody up.
 constexpr auto order_patience = std::chrono::seconds(3);
 constexpr std::chrono::milliseconds longest_wait{100};
-constexpr int64_t notable_offset_ns = 100'000'000;
 
 // Four descriptors a host.
 void allow_many_files() {
@@ -49,12 +47,6 @@ void allow_many_files() {
 // "djstap: web1: TEXT" on standard error.
 void tell(const std::string& host, const std::string& text) {
     show_progress(host + ": " + text);
-}
-
-std::string milliseconds(int64_t ns) {
-    char text[32];
-    snprintf(text, sizeof text, "%.1f ms", static_cast<double>(ns) / 1e6);
-    return text;
 }
 
 class HostsRun {
@@ -161,12 +153,9 @@ void HostsRun::tell_losses() {
 void HostsRun::tell_clocks() const {
     for (size_t i = 0; i < fan_out_.size(); i++) {
         const hosts::ClockOffset& clock = fan_out_.host(i).clock();
-        const bool notable = std::abs(clock.ns) > clock.error_ns + notable_offset_ns;
-        if (fan_out_.host(i).stage() != Stage::Known || (!notable && options_.verbose() == 0))
-            continue;
-        tell(name(i), "its clock is " + milliseconds(std::abs(clock.ns)) +
-                          (clock.ns < 0 ? " behind" : " ahead of") + " this machine's (within " +
-                          milliseconds(clock.error_ns) + ")");
+        if (fan_out_.host(i).stage() == Stage::Known &&
+            (is_notable(clock) || options_.verbose() > 0))
+            tell(name(i), clock_text(clock));
     }
 }
 
