@@ -288,7 +288,7 @@ TEST_F(Trampolines, HandlersThatFailAreStoppedByTheGate) {
     EXPECT_EQ(counter(1), 3);
 }
 
-class Callers : public Trampolines {
+class CallersOfFunctions : public Trampolines {
   protected:
     // Code that calls function 0, at this distance from the kernel's beginning.
     uint64_t caller_at(uint64_t offset) {
@@ -306,7 +306,7 @@ class Callers : public Trampolines {
         kernel.name = "kernel";
         plan_.images.push_back(kernel);
     }
-    djstap::Callers& callers() {
+    Callers& callers() {
         auto& made = plan_.variants.back().callers;
         made.reg = arch::stack_pointer();
         made.image = 0;
@@ -316,7 +316,7 @@ class Callers : public Trampolines {
 
 // The return address follows the call, so that it may be the first one behind a range, but not the
 // first one in it.
-TEST_F(Callers, CallsComeFromTheirCode) {
+TEST_F(CallersOfFunctions, CallsComeFromTheirCode) {
     constexpr uint64_t code = 2048, behind = linked + code + 5;
     struct Range {
         uint64_t begin, end;
@@ -350,7 +350,7 @@ TEST_F(Callers, CallsComeFromTheirCode) {
 }
 
 // A call that is known tells where the next return address is.
-TEST_F(Callers, CallersHaveCallers) {
+TEST_F(CallersOfFunctions, CallersHaveCallers) {
     constexpr uint64_t inner = 2048, outer = 2112;
     probe_of(HandlerKind::Entry, 0, increment(n_));
     auto& made = callers();
@@ -378,7 +378,7 @@ TEST_F(Callers, CallersHaveCallers) {
 }
 
 // In whose place a kretprobe has its own.
-TEST_F(Callers, ReplacedReturnAddressesAreAskedFor) {
+TEST_F(CallersOfFunctions, ReplacedReturnAddressesAreAskedFor) {
     constexpr uint64_t code = 2048;
     kernel_.rethook = linked + code + 5; // as if what is on the stack were that
     probe_of(HandlerKind::Entry, 0, increment(n_));
