@@ -225,6 +225,32 @@ TEST(UnwindEntries, DataOfFunctionsAreSkipped) {
     EXPECT_EQ(made.row.rules[3].n, -16);
 }
 
+// What an entry does not say is not what the one before it said.
+TEST(UnwindEntries, CommonEntriesAreReadByThemselves) {
+    constexpr u64 other_code = code_at + 0x200;
+    Common of_signal, plain;
+    of_signal.letters = "zRS";
+    plain.letters = ""; // no augmentation: no data, and whole addresses
+    Entries made;
+    made.add_common(of_signal);
+    made.add_function("");
+    const size_t common = made.add_common(plain);
+    std::string body;
+    append(body, made.frames.size() + 4 - common, 4);
+    append(body, other_code, 8);
+    append(body, 0x100, 8);
+    made.rows.emplace_back(other_code, made.add(body));
+    ASSERT_EQ(made.find(code_at), DJS_UNWIND_OK);
+    EXPECT_TRUE(made.row.is_signal);
+    ASSERT_EQ(djs_unwind_find(&made.image, other_code, &made.row, &made.scratch), DJS_UNWIND_OK);
+    EXPECT_FALSE(made.row.is_signal);
+    u32 offset = 0;
+    djs_unwind_listed listed[3];
+    ASSERT_EQ(djs_unwind_list(&made.image, &offset, listed, 3), 2U);
+    EXPECT_EQ(frames_at + static_cast<u64>(s64{listed[0].begin}), code_at);
+    EXPECT_EQ(frames_at + static_cast<u64>(s64{listed[1].begin}), other_code);
+}
+
 TEST(UnwindEntries, FunctionsThatAreNone) {
     Entries made;
     made.add_common();
