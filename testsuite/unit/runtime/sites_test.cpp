@@ -9,6 +9,10 @@
 extern "C" {
 int djs_sites_init(void);
 void djs_sites_exit(void);
+void djs_sites_lock(void);
+void djs_sites_unlock(void);
+bool test_sites_are_locked(void);
+extern u32 test_pins_reported;
 }
 
 namespace {
@@ -92,6 +96,18 @@ TEST_F(Sites, AreInOneOfTheSegmentsOrNone) {
     EXPECT_EQ(result(), 0);
     djs_script.image_count = 0; // that of the segment
     EXPECT_EQ(result(), -ENOEXEC);
+}
+
+// Reasons to stay loaded are reported before others may change sites.
+TEST_F(Sites, AreChangedByOneAtATime) {
+    const u32 reported = test_pins_reported;
+    EXPECT_FALSE(test_sites_are_locked());
+    djs_sites_lock();
+    EXPECT_TRUE(test_sites_are_locked());
+    EXPECT_EQ(test_pins_reported, reported);
+    djs_sites_unlock();
+    EXPECT_FALSE(test_sites_are_locked());
+    EXPECT_EQ(test_pins_reported, reported + 1);
 }
 
 } // namespace
