@@ -276,36 +276,14 @@ Status Builder::read_commands() {
         return Failure{"unexpected Kbuild compile command for " + kit_.release, ""};
 
     // With link-time annotation the command is that of the whole module, else that of each object.
-    for (const std::string& file : {scratch_.file("." + std::string(name_placeholder) + ".o.cmd"),
-                                    scratch_.file("." + std::string(stub_object) + ".cmd")}) {
-        auto command = read_file(file);
-        size_t at = command ? command->find("/objtool/objtool ") : std::string::npos;
-        if (at == std::string::npos)
-            continue;
-        size_t begin = command->find_last_of(" ;\t", at) + 1;
-        std::string_view whole = std::string_view(*command).substr(begin);
-        kit_.objtool = split(whole.substr(0, whole.find('\n')));
-        kit_.objtool.pop_back(); // the object
-        break;
-    }
-    if (kit_.objtool.empty()) {
-        if (kernel_.config("OBJTOOL") == "y")
-            return Failure{"unexpected Kbuild objtool command for " + kit_.release, ""};
-        return Done{};
-    }
-    std::string& program = kit_.objtool[0];
-    std::error_code error;
-    fs::path real =
-        fs::canonical(program.starts_with('/') ? program : build_dir + "/" + program, error);
-    if (error)
-        return Failure{program + ": " + error.message(), ""};
-    program = real;
-    // Debian's is a wrapper that selects the architecture's own program by $SRCARCH.
-    const std::string own = program + ".real-" + arch::names().kernel;
-    if (fs::exists(own, error))
-        program = own;
-    kit_.delayed_objtool =
-        std::find(kit_.objtool.begin(), kit_.objtool.end(), "--link") != kit_.objtool.end();
+    const auto linked = read_file(scratch_.file("." + std::string(name_placeholder) + ".o.cmd"));
+    auto objtool = find_objtool({linked ? *linked : "", *compile}, build_dir);
+    if (!objtool)
+        return objtool.failure();
+    if (objtool->command.empty() && kernel_.config("OBJTOOL") == "y")
+        return Failure{"unexpected Kbuild objtool command for " + kit_.release, ""};
+    kit_.objtool = std::move(objtool->command);
+    kit_.delayed_objtool = objtool->is_delayed;
     return Done{};
 }
 

@@ -1,14 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "module/units.h"
 
+#include "arch/arch.h"
+
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <sstream>
 #include <thread>
 
 namespace djstap::module {
 
+namespace fs = std::filesystem;
+
 namespace {
+
+// The words of the first command that runs objtool, but for the object, which is the last one.
+std::vector<std::string> objtool_words(const std::vector<std::string>& noted) {
+    std::vector<std::string> words;
+    for (const std::string& text : noted) {
+        const size_t at = text.find("/objtool/objtool ");
+        if (at == std::string::npos)
+            continue;
+        const size_t begin = text.find_last_of(" ;\t", at) + 1;
+        std::istringstream line(text.substr(begin, text.find('\n', begin) - begin));
+        for (std::string word; line >> word;)
+            words.push_back(word);
+        words.pop_back();
+        break;
+    }
+    return words;
+}
 
 std::string replaced(std::string text, std::string_view what, std::string_view by) {
     for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
@@ -103,6 +125,26 @@ std::string compiler_of(std::string_view command, std::string_view folder) {
         result += (result.empty() ? "" : " ") + word;
     }
     return {};
+}
+
+Result<Objtool> find_objtool(const std::vector<std::string>& noted, const std::string& build_dir) {
+    Objtool found{objtool_words(noted)};
+    if (found.command.empty())
+        return found;
+    std::string& program = found.command[0];
+    std::error_code error;
+    const fs::path real =
+        fs::canonical(program.starts_with('/') ? program : build_dir + "/" + program, error);
+    if (error)
+        return Failure{program + ": " + error.message(), ""};
+    program = real;
+    // Debian's is a wrapper that selects the architecture's own program by $SRCARCH.
+    const std::string own = program + ".real-" + arch::names().kernel;
+    if (fs::exists(own, error))
+        program = own;
+    found.is_delayed =
+        std::find(found.command.begin(), found.command.end(), "--link") != found.command.end();
+    return found;
 }
 
 } // namespace djstap::module

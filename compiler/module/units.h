@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A kit's objects, compiled directly with the command that Kbuild would use.
 #pragma once
+#include "diagnostics/result.h"
 #include "module/parts.h"
 
 #include <functional>
@@ -28,5 +29,15 @@ std::string compiler_for(const std::string& compiler, bool cold);
 
 // Returns the command's part that only compiles, without the files: see RuntimeKit::compiler.
 std::string compiler_of(std::string_view command, std::string_view folder);
+
+// How Kbuild runs objtool.
+struct Objtool {
+    std::vector<std::string> command; // program and flags, without the file; empty: it does not
+    bool is_delayed = false;          // it runs it on the whole module, not on each object
+};
+
+// Returns that from what Kbuild noted in `build_dir` of how it made objects, of which the first one
+// that names objtool counts. Fails if its program is not there.
+Result<Objtool> find_objtool(const std::vector<std::string>& noted, const std::string& build_dir);
 
 } // namespace djstap::module

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Kits that are built beside Kbuild, and what makes Kbuild build them alone.
+#include "arch/arch.h"
 #include "common.h"
 #include "module/kit_build.h"
 #include "module/option_tries.h"
@@ -106,6 +107,25 @@ TEST(OptionTries, AreAnsweredAsTheCompilerWould) {
     EXPECT_FALSE(asked_nothing_else(*tries, outcome->output));
 }
 
+// Each question's answer is what was assumed until that of the question before it proves wrong: so
+// many rounds find one wrong answer each, and the last one none.
+TEST(OptionTries, AreRepeatedSixTimes) {
+    const auto ask = [](int questions) {
+        std::string text = "flags += $(call try-run,false,-Dyes-1,-Dno)\n";
+        for (int i = 2; i <= questions; i++)
+            text += "flags += $(call try-run,echo $(flags) | grep -q -e -Dyes,-Dyes-" +
+                    std::to_string(i) + ",-Dno)\n";
+        const AskingFolder folder(text);
+        return folder.ask();
+    };
+    const auto tries = ask(5);
+    ASSERT_TRUE(tries);
+    EXPECT_EQ(tries->questions.size(), 5u);
+    EXPECT_NE(tries->commands.find("use -DX -Dno -Dno -Dno -Dno -Dno\n"), std::string::npos)
+        << tries->commands;
+    EXPECT_FALSE(ask(6));
+}
+
 TEST(OptionTries, WithoutCertainAnswersAreLeftToKbuild) {
     // The compiler fails and does not say which option is at fault.
     AskingFolder folder("flags += $(call cc-option,-fgood)\nflags += $(call cc-option,-fbad)\n");
@@ -151,6 +171,42 @@ TEST(Units, CommandsAreThoseOfKbuild) {
     EXPECT_EQ(compiler_of("gcc -O2 -I. -I./include -DX -c -o stub.o stub.c", "/x"), "gcc -O2 -DX");
     EXPECT_EQ(compile_command(printed, "/x", "other"), "");
     EXPECT_EQ(compile_command("gcc -c -o /x/stub.o /x/stub.c\n", "/x", "stub"), "");
+}
+
+TEST(Units, ObjtoolIsRunAsKbuildRunsIt) {
+    using Words = std::vector<std::string>;
+    TestFolder folder;
+    const std::string tools = fs::canonical(folder.path).string() + "/tools/objtool",
+                      program = tools + "/objtool";
+    const auto found = [&](const Words& noted) {
+        const auto objtool = find_objtool(noted, folder.path);
+        EXPECT_TRUE(objtool) << objtool.failure().message;
+        return objtool ? *objtool : Objtool();
+    };
+    // A kernel without it.
+    EXPECT_EQ(found({}).command, Words());
+    EXPECT_EQ(found({"", "cmd_stub.o := gcc -c -o stub.o stub.c\n"}).command, Words());
+    EXPECT_FALSE(found({""}).is_delayed);
+    const std::string of_object =
+        "cmd_stub.o := gcc -c -o stub.o stub.c ; ./tools/objtool/objtool --orc --retpoline "
+        "stub.o\n\nsource_stub.o := /tools/objtool/objtool other\n";
+    const auto missing = find_objtool({of_object}, folder.path);
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.failure().message, "./tools/objtool/objtool: No such file or directory");
+    fs::create_directories(tools);
+    std::ofstream(program) << "program";
+    EXPECT_EQ(found({"", of_object}).command, (Words{program, "--orc", "--retpoline"}));
+    EXPECT_FALSE(found({of_object}).is_delayed);
+    // The module's command is asked for first, and may be all that there is.
+    const std::string of_module = program + " --link --ibt module.o";
+    EXPECT_EQ(found({of_module, of_object}).command, (Words{program, "--link", "--ibt"}));
+    EXPECT_TRUE(found({of_module, of_object}).is_delayed);
+    EXPECT_EQ(found({"a;" + of_module}).command, (Words{program, "--link", "--ibt"}));
+    EXPECT_EQ(found({"a\t" + of_module}).command, (Words{program, "--link", "--ibt"}));
+    // Debian's program chooses another one.
+    const std::string own = program + ".real-" + arch::names().kernel;
+    std::ofstream(own) << "program";
+    EXPECT_EQ(found({of_object}).command, (Words{own, "--orc", "--retpoline"}));
 }
 
 // What make prints for one source, between what it prints for others.
