@@ -146,6 +146,26 @@ TEST_F(UserSessions, EndAtTheTimeLimit) {
     EXPECT_TRUE(has("timers"));
 }
 
+// However long it could sleep otherwise: on a busy machine some take longer, but not all of so
+// many.
+TEST_F(UserSessions, DoNotSleepBeyondTheTimeLimit) {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto limit = std::chrono::milliseconds(1), longest_sleep = 20 * limit;
+    options_.time_limit = limit;
+    auto shortest = Clock::duration::max();
+    for (int i = 0; i < 100 && shortest >= longest_sleep; i++) {
+        runtime = {};
+        runtime.turns_to_exit = -1;
+        runtime.next_timer = UINT64_MAX;
+        const auto begun = Clock::now();
+        EXPECT_EQ(run().status, 0);
+        const auto took = Clock::now() - begun;
+        EXPECT_GE(took, limit);
+        shortest = std::min(shortest, took);
+    }
+    EXPECT_LT(shortest, longest_sleep);
+}
+
 TEST_F(UserSessions, TellThatProbesDidNotStart) {
     runtime.start_error = -12;
     EXPECT_EQ(run().status, 1);
