@@ -138,6 +138,20 @@ TEST_F(TracedCopy, ExecutesSystemCallsAndGoesOn) {
     const auto closed = program->call(SYS_close, {99999});
     ASSERT_FALSE(closed);
     EXPECT_EQ(closed.failure().message, "Bad file descriptor");
+    // What is below that is a result: a process's memory may be read at any place.
+    static constexpr char memory[] = "/proc/self/mem";
+    const auto file =
+        program->call(SYS_openat, {static_cast<uint64_t>(AT_FDCWD),
+                                   reinterpret_cast<uint64_t>(memory), O_RDONLY, 0, 0, 0});
+    ASSERT_TRUE(file) << file.failure().message;
+    const auto seek = [&](int64_t to) {
+        return program->call(SYS_lseek, {*file, static_cast<uint64_t>(to), SEEK_SET, 0, 0, 0});
+    };
+    const auto lowest = seek(-4096);
+    ASSERT_TRUE(lowest) << lowest.failure().message;
+    EXPECT_EQ(*lowest, static_cast<uint64_t>(-4096));
+    EXPECT_FALSE(seek(-4095));
+    EXPECT_FALSE(seek(-1));
     EXPECT_EQ(*program->read(program->entry(), 64), *entry); // as it was
     const int seven = 7;
     EXPECT_EQ(program->read_as<int>(at()), std::optional<int>(0));
