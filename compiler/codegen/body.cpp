@@ -177,17 +177,7 @@ void Body::emit_entry_values(const program::Probe& probe) {
     const auto& values = probe.entry_values;
     exit_ = block("end");
     error_ = next_ = exit_;
-    forget_match();
-    // Strings of the body itself would need scratch memory, which numbers at the entry do without.
-    std::vector<program::Local> mentioned(local_declarations_.size());
-    for (const auto& value : values)
-        program::walk_expressions(*value, [&](program::Expression& node) {
-            if (node.kind == program::ExpressionKind::LocalValue) {
-                const uint32_t local = program::as<program::LocalValue>(node).local;
-                mentioned[local] = local_declarations_[local];
-            }
-        });
-    make_locals(mentioned);
+    forget_match(); // no locals are made: none has a value at the entry (entry-local)
     for (uint32_t i = 0; i < values.size(); i++) {
         Value slot = entry_slot(i);
         if (values[i]->type == program::Type::String)
