@@ -76,9 +76,12 @@ class TracedCopy : public testing::Test {
   protected:
     void SetUp() override {
         order = 0;
+        const pid_t test = getpid();
         process_ = fork();
         if (process_ == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != test) // it has ended before that
+                _exit(1);
             while (order == 0)
                 usleep(1000);
             if (order == 1)
