@@ -127,11 +127,14 @@ std::optional<uint64_t> find_room(const MemoryMap& program, const MemoryMap& own
         }
     for (uint64_t candidate : candidates) {
         candidate &= ~(page - 1);
+        // Behind the page of vsyscall, sums wrap around.
+        if (candidate < lowest || candidate >= highest)
+            continue;
         const Range room{candidate, candidate + bytes};
         const uint64_t first = std::min(candidate, code.begin);
         const uint64_t last = std::max(candidate + near_bytes, code.end);
-        if (candidate >= lowest && room.end < highest && last - first < reach &&
-            program.is_free(room) && own.is_free(room))
+        if (room.end < highest && last - first < reach && program.is_free(room) &&
+            own.is_free(room))
             return candidate;
     }
     return std::nullopt;

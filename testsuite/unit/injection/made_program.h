@@ -151,8 +151,10 @@ ready: .long 0, 0
 moment: .quad 0, 1000000
 )";
 
-constexpr uint64_t order_at = 0x500000, heir_at = 0x500004; // its data
-constexpr uint64_t behind_first = 2;                        // the second instruction of f
+// Its data. It is far from the addresses where a test with sanitizers and their shadow memory leave
+// no room for two scripts.
+constexpr uint64_t order_at = 0x200000100000, heir_at = order_at + 4;
+constexpr uint64_t behind_first = 2; // the second instruction of f
 constexpr uint64_t return_of_h = 10;
 constexpr uint64_t behind_call = 6; // of w
 
@@ -315,8 +317,9 @@ inline bool has_flag(pid_t process, uint64_t address, const std::string& flag) {
 class MadeProgram : public testing::Test {
   protected:
     // `options`: the linker's.
-    explicit MadeProgram(const std::vector<std::string>& options =
-                             {"-e", "_start", "--section-start=.data=0x500000"})
+    explicit MadeProgram(
+        const std::vector<std::string>& options = {"-e", "_start", "-Ttext-segment=0x200000000000",
+                                                   "--section-start=.data=0x200000100000"})
         : file_(made_program_text, options) {}
     // What the process does before it executes the program.
     virtual bool prepare_process() { return true; }

@@ -82,6 +82,15 @@ TEST(Room, MayNotExist) {
     EXPECT_FALSE(room_for(nothing, full, code, megabyte));
 }
 
+// Every process has a page at the end of addresses, for vsyscall. The sum of what follows it and a
+// size is small.
+TEST(Room, IsNotBehindTheLastPage) {
+    const Range code{4 * megabyte, 5 * megabyte}, vsyscall{0xffffffffff600000, 0xffffffffff601000};
+    const MemoryMap full = with({{megabyte, 103 * gigabyte}, vsyscall}), nothing;
+    EXPECT_FALSE(room_for(full, nothing, code, 800 * megabyte));
+    EXPECT_FALSE(room_for(nothing, full, code, 800 * megabyte));
+}
+
 TEST(Room, LeavesLowAddressesAlone) {
     const Range code{4 * megabyte, 5 * megabyte};
     const MemoryMap program = with({code}), nothing;
