@@ -44,11 +44,15 @@ class Client : public testing::Test {
     virtual void before_start() {}
     // What main() makes of the result, with the output in a file.
     int ask(const std::string& path) {
-        if (!freopen(folder.file("output").c_str(), "w", stdout))
+        if (!freopen(folder.file("output").c_str(), "w", stdout) ||
+            !freopen(folder.file("errors").c_str(), "w", stderr))
             return 99;
         const auto status = request(path, "opens");
         if (!status && status.failure().message.ends_with("takes nothing"))
             return 97;
+        if (!status && status.failure().message == "cannot write the script's output: No space "
+                                                   "left on device")
+            return 96;
         if (!status)
             write_all(STDOUT_FILENO, status.failure().message + "\n");
         return status ? *status : 98;
@@ -70,6 +74,41 @@ TEST_F(Client, ReturnsTheStatusOfTheScript) {
     send(connection.get(), Stream::Status, "\xc8");
     EXPECT_EQ(status(), 200);
     EXPECT_EQ(output(), "opened\n");
+}
+
+TEST_F(Client, KeepsTheStreamsApart) {
+    send(connection.get(), Stream::Errors, "wrong\n");
+    send(connection.get(), Stream::Output, "right\n");
+    send(connection.get(), Stream::Errors, "again\n");
+    send(connection.get(), Stream::Status, std::string(1, '\0'));
+    EXPECT_EQ(status(), 0);
+    EXPECT_EQ(output(), "right\n");
+    EXPECT_EQ(*read_file(folder.file("errors")), "wrong\nagain\n");
+}
+
+// More than a pipe takes, in frames of every size.
+TEST_F(Client, PassesLargeOutputOn) {
+    std::string all;
+    for (int i = 0; i < 40; i++) {
+        const std::string part(static_cast<size_t>(i) * 1000, static_cast<char>('a' + i % 26));
+        send(connection.get(), Stream::Output, part);
+        all += part;
+    }
+    send(connection.get(), Stream::Status, "\1");
+    EXPECT_EQ(status(), 1);
+    EXPECT_EQ(output(), all);
+}
+
+class ClientOfFullDisk : public Client {
+  protected:
+    void before_start() override {
+        ASSERT_EQ(symlink("/dev/full", folder.file("output").c_str()), 0);
+    }
+};
+
+TEST_F(ClientOfFullDisk, SaysThatItCannotWrite) {
+    send(connection.get(), Stream::Output, "lost\n");
+    EXPECT_EQ(status(), 96);
 }
 
 TEST_F(Client, ASignalStopsTheScriptWhoseLastOutputArrives) {
@@ -140,7 +179,29 @@ TEST(WithoutService, SaysWhatIsMissing) {
     const auto absent = request("/nowhere/run.socket", "opens");
     ASSERT_FALSE(absent);
     EXPECT_EQ(absent.failure().hint, "as root: systemctl enable --now djstap-run.socket");
-    EXPECT_FALSE(request(std::string(200, 'a'), "opens"));
+    // unix(7): a path has 107 characters, and then its end.
+    const std::string longest = "/nowhere/" + std::string(98, 'a');
+    EXPECT_EQ(request(longest, "opens").failure().message,
+              "the service that runs scripts is not active (" + longest + ")");
+    EXPECT_EQ(request(longest + "a", "opens").failure().message, longest + "a: File name too long");
+}
+
+// A socket that is left of a service.
+TEST(WithoutService, NobodyListens) {
+    const auto folder = TemporaryFolder::create("/tmp");
+    ASSERT_TRUE(folder);
+    const std::string path = folder->file("socket");
+    const FileDescriptor left(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    ASSERT_EQ(bind(left.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(request(path, "opens").failure().message,
+              "the service that runs scripts is not active (" + path + ")");
+    EXPECT_EQ(request("/proc/self/status", "opens").failure().message,
+              "the service that runs scripts is not active (/proc/self/status)");
+    EXPECT_EQ(request("/proc/self/status/x", "opens").failure().message,
+              "/proc/self/status/x: Not a directory");
 }
 
 } // namespace

@@ -197,6 +197,18 @@ TEST_F(Service, RefusesLongLines) {
     EXPECT_EQ(answer.status, -1);
 }
 
+// The last that is answered, and the first that is not.
+TEST_F(Service, ReadsAHundredCharacters) {
+    Answer answer = ask(std::string(100, 'a') + "\n");
+    EXPECT_EQ(answer.errors.find("djstap-run: this is not the name of a script"), 0U);
+    EXPECT_EQ(answer.status, 1);
+    service.join();
+    SetUp();
+    answer = ask(std::string(101, 'a') + "\n");
+    EXPECT_EQ(answer.errors, "");
+    EXPECT_EQ(answer.status, -1);
+}
+
 TEST_F(Service, AProgramThatDoesNotExist) {
     fs::remove(folder.file("djrun"));
     const Answer answer = ask("opens\n");
