@@ -168,11 +168,6 @@ ScriptStatus& Metrics::script(const std::string& name) {
         clusters_[*cluster] = name;
     script->instance =
         pmdaCacheStore(script_domain_, PMDA_CACHE_ADD, script->name.c_str(), nullptr);
-    if (script->instance >= 0) {
-        const auto at = static_cast<size_t>(script->instance);
-        by_instance_.resize(std::max(by_instance_.size(), at + 1));
-        by_instance_[at] = script.get();
-    }
     return script->status;
 }
 
@@ -261,8 +256,6 @@ void Metrics::remove(const std::string& name) {
     forget_values(name);
     Script& script = *found->second;
     pmdaCacheStore(script_domain_, PMDA_CACHE_CULL, script.name.c_str(), nullptr);
-    if (script.instance >= 0)
-        by_instance_[static_cast<size_t>(script.instance)] = nullptr;
     clusters_.erase(script.cluster);
     scripts_.erase(found);
     changed_ = true;

@@ -177,7 +177,6 @@ class Metrics {
     std::array<FactValue, 6> facts_{};
     std::map<int, InfoValue> info_; // by instance
     std::map<std::string, std::unique_ptr<Script>> scripts_;
-    std::vector<const Script*> by_instance_;
     std::map<uint32_t, std::string> clusters_; // that are in use, and by which script
     unsigned next_serial_ = 0;                 // before what takes the first one
     pmInDom script_domain_, info_domain_;
