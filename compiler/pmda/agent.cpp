@@ -20,8 +20,6 @@ namespace djstap::pmda {
 
 namespace {
 
-constexpr auto between_looks = std::chrono::seconds(2); // at the folder
-
 std::string running_build_id() {
     const auto notes = read_file("/sys/kernel/notes");
     return notes ? build_id_of_notes(*notes) : "";
@@ -329,11 +327,10 @@ int Agent::run() {
     while (true) {
         if (options_.recorded.empty() && Clock::now() >= next_look) {
             look();
-            next_look = Clock::now() + between_looks;
+            next_look = Clock::now() + options_.between_looks;
         }
         std::vector<pollfd> wanted = what_wakes();
-        const int wait_ms = static_cast<int>(
-            std::chrono::duration_cast<std::chrono::milliseconds>(between_looks).count());
+        const int wait_ms = static_cast<int>(options_.between_looks.count());
         if (poll(wanted.data(), wanted.size(), wait_ms) < 0)
             continue;
         for (auto& run : runs_)

@@ -4,6 +4,7 @@
 #include "pmda/metrics.h"
 #include "pmda/runs.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct AgentOptions {
     std::string permissions = "/etc/djstap/store.allow";
     Programs programs;
     std::string version;
+    std::chrono::milliseconds between_looks{2000}; // at the folder
 };
 
 // Answers requests until pmcd closes the connection. `dispatch` is connected. Returns an exit

@@ -24,6 +24,7 @@ std::string unit_of(std::string_view description) {
 
 TEST(Meaning, UnitsAreThoseInTheLastBrackets) {
     EXPECT_EQ(unit_of("Bytes [bytes]"), "100 00");
+    EXPECT_EQ(unit_of("[byte]"), "100 00");
     EXPECT_EQ(unit_of("[KB]"), "100 10");
     EXPECT_EQ(unit_of("[MB]"), "100 20");
     EXPECT_EQ(unit_of("[GB]"), "100 30");
@@ -120,6 +121,7 @@ TEST_F(Scripts, AreScriptsAndModulesByName) {
 TEST(Agent, HasAFolderOfItsOwn) {
     EXPECT_EQ(AgentOptions{}.folder, "/etc/djstap/metrics");
     EXPECT_NE(AgentOptions{}.folder, offered::module_folder);
+    EXPECT_EQ(AgentOptions{}.between_looks, std::chrono::seconds(2));
 }
 
 TEST_F(Scripts, AreRefusedWithTheReason) {
