@@ -201,6 +201,28 @@ TEST(HostInfo, NothingIsLeftOfTheProgramThatTells) {
     EXPECT_EQ(errno, ECHILD);
 }
 
+// Nobody waits for the end of what is no answer.
+TEST(HostInfo, OfAProgramThatWritesWithoutEndIsNone) {
+    auto folder = TemporaryFolder::create("/tmp");
+    ASSERT_TRUE(folder);
+    const std::string program = folder->file("djstap");
+    ASSERT_TRUE(write_file(program, "#!/bin/sh\nexec yes\n"));
+    ASSERT_EQ(chmod(program.c_str(), 0755), 0);
+    InfoRun run;
+    EXPECT_EQ(run.descriptor(), -1);
+    run.start("/nowhere/djstap");
+    EXPECT_EQ(run.descriptor(), -1);
+    run.start(program);
+    std::optional<std::vector<InfoFact>> facts;
+    while (!facts) {
+        pollfd polled = {run.descriptor(), POLLIN, 0};
+        ASSERT_EQ(poll(&polled, 1, 60'000), 1);
+        facts = run.read();
+    }
+    EXPECT_TRUE(facts->empty());
+    EXPECT_EQ(run.descriptor(), -1);
+}
+
 TEST(HostInfo, TellsWhichProgramsAreMissing) {
     std::string all;
     for (const InfoFact& fact : own_facts({"/nowhere/djstap", "/bin/sh"}))
