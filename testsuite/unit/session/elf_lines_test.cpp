@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The lines of programs that are compiled here, beside addr2line's.
-#include "session/elf_lines.h"
-
+#include "line_bytes.h"
 #include "system/temporary.h"
 
-#include <array>
 #include <cstdlib>
-#include <cstring>
 #include <dwarf.h>
-#include <elf.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -27,51 +23,10 @@ std::string content(const std::string& path) {
     return text.str();
 }
 
-std::optional<ElfLines> lines_of(const std::string& bytes) {
-    return ElfLines::read(
-        [&](uint64_t offset, void* to, size_t size) {
-            if (offset > bytes.size() || size > bytes.size() - offset)
-                return false;
-            std::memcpy(to, bytes.data() + offset, size);
-            return true;
-        },
-        bytes.size());
-}
-
 // "FILE:LINE", without the folder.
 std::string shortened(const std::string& place) {
     const std::string name = place.substr(place.rfind('/') + 1);
     return name.substr(0, name.find(' '));
-}
-
-template <class Number> std::string number_bytes(Number value) {
-    return {reinterpret_cast<const char*>(&value), sizeof value};
-}
-
-// A file with these contents of .debug_line and .debug_line_str.
-std::string file_with(const std::string& lines, const std::string& strings) {
-    const std::string names("\0.debug_line\0.debug_line_str\0.names\0", 36);
-    Elf64_Ehdr header{};
-    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-    header.e_ident[EI_CLASS] = ELFCLASS64;
-    header.e_ident[EI_DATA] = ELFDATA2LSB;
-    header.e_shentsize = sizeof(Elf64_Shdr);
-    std::array<Elf64_Shdr, 4> sections{};
-    header.e_shnum = 4;
-    header.e_shstrndx = 3;
-    std::string content;
-    const auto add = [&](Elf64_Shdr& section, uint32_t name, const std::string& text) {
-        section.sh_name = name;
-        section.sh_type = SHT_PROGBITS;
-        section.sh_offset = sizeof header + content.size();
-        section.sh_size = text.size();
-        content += text;
-    };
-    add(sections[1], 1, lines);
-    add(sections[2], 13, strings);
-    add(sections[3], 29, names);
-    header.e_shoff = sizeof header + content.size();
-    return number_bytes(header) + content + number_bytes(sections);
 }
 
 // A unit of DWARF 5 with one folder, whose name begins at 0 of the strings, and with files of one
