@@ -6,7 +6,9 @@
 
 #include <cerrno>
 #include <gtest/gtest.h>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 namespace djstap {
 namespace {
@@ -123,6 +125,16 @@ TEST(ControlFile, TheLeastAndMostOfSizesAreTaken) {
     EXPECT_EQ(control->rings().size(), 1u);
 }
 
+// 256 MiB of them.
+TEST(ControlFile, TheMostPagesOfSymbolsAreTaken) {
+    FakeModule module;
+    module.page().symbol_pages = 1U << 16;
+    EXPECT_TRUE(ControlFile::open("demo"));
+    module.page().symbol_pages = (1U << 16) + 1;
+    EXPECT_EQ(failure_of(module).message,
+              "/proc/djstap-demo: the module's table of symbols has an invalid size");
+}
+
 TEST(ControlFile, HasARingOfEachCpuThatCanBeThere) {
     FakeModule module("demo", 4);
     module.absent_cpus = {0, 2};
@@ -188,6 +200,22 @@ TEST(ControlFile, PassesErrorsOfTheModuleOn) {
     EXPECT_EQ(control->stop(), EBUSY);
     module.on_stop = [] { return 0; };
     EXPECT_EQ(control->stop(), 0);
+}
+
+TEST(ControlFile, SwitchesProbes) {
+    FakeModule module;
+    std::vector<std::string> asked;
+    module.on_switch = [&](const djs_switch& wanted) {
+        asked.push_back(std::to_string(wanted.probe) + (wanted.on == 1 ? " on" : " off") +
+                        (wanted.on > 1 ? "?" : ""));
+        return wanted.probe == 9 ? ENOENT : 0;
+    };
+    const auto control = ControlFile::open("demo");
+    ASSERT_TRUE(control);
+    EXPECT_EQ(control->switch_probe(3, false), 0);
+    EXPECT_EQ(control->switch_probe(3, true), 0);
+    EXPECT_EQ(control->switch_probe(9, true), ENOENT);
+    EXPECT_EQ(asked, (std::vector<std::string>{"3 off", "3 on", "9 on"}));
 }
 
 TEST(ControlFile, YieldsCountsWhereThereAreSome) {

@@ -125,6 +125,8 @@ int FakeModule::control(unsigned long request, void* argument) {
         *static_cast<djs_counts*>(argument) = *counts;
         return 0;
     }
+    if (request == DJS_IOC_SWITCH)
+        return on_switch(*static_cast<djs_switch*>(argument));
     if (request == DJS_IOC_SYMBOLS) {
         on_symbols();
         return 0;

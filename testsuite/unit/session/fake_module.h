@@ -9,6 +9,7 @@
 #include "system/descriptor.h"
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -57,6 +58,7 @@ class FakeModule {
     // The module's work; yields errno.
     std::function<int(const djs_start&)> on_start = [](const djs_start&) { return 0; };
     std::function<int()> on_stop = [] { return 0; };
+    std::function<int(const djs_switch&)> on_switch = [](const djs_switch&) { return EINVAL; };
     std::optional<djs_counts> counts = djs_counts{};
     std::vector<djs_site_state> sites;
 
