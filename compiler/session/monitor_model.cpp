@@ -458,9 +458,9 @@ void MonitorModel::append_table(std::vector<MonitorLine>& out, size_t width, siz
     out.push_back({Style::Head, line_of(table.columns, nullptr)});
     const size_t rows = height - 1;
     page_ = std::max<size_t>(1, rows);
-    view.top = std::min(view.top, view.at);
-    if (view.at >= view.top + page_)
-        view.top = view.at - page_ + 1;
+    // No row is left out above while there is room below the last one.
+    view.top = std::min({view.top, view.at, cells.size() - std::min(cells.size(), page_)});
+    view.top = std::max(view.top + page_, view.at + 1) - page_;
     for (size_t i = view.top; i < cells.size() && i < view.top + rows; i++) {
         const bool off =
             is_probes && std::get<std::string>(table.rows[i][ProbeColumn::State]) == "off";
