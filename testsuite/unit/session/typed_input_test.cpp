@@ -3,11 +3,18 @@
 #include "session/typed_input.h"
 
 #include "fake_module.h"
+#include "system/file.h"
+#include "system/process.h"
 
 #include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <functional>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <termios.h>
 #include <unistd.h>
 
 namespace djstap {
@@ -83,6 +90,84 @@ TEST_F(TypedInputTest, IsLeftAloneWithoutAFile) {
     }
     char next[16] = {};
     EXPECT_EQ(::read(STDIN_FILENO, next, sizeof next), 10);
+}
+
+// On a terminal, in a process of its own whose terminal it may be.
+class TypedOnATerminal : public TypedInputTest {
+  protected:
+    void SetUp() override {
+        TypedInputTest::SetUp();
+        module_.descriptors[input_file] = file_.get();
+        typed_ = FileDescriptor(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+        ASSERT_EQ(grantpt(typed_.get()), 0);
+        ASSERT_EQ(unlockpt(typed_.get()), 0);
+        terminal_ = FileDescriptor(open(ptsname(typed_.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    }
+    std::string told_by(bool is_its_own, const std::function<std::string()>& work) const {
+        auto answer = Pipe::open();
+        auto child = Process::fork([&] {
+            setsid();
+            dup2(terminal_.get(), STDIN_FILENO);
+            if (is_its_own)
+                ioctl(STDIN_FILENO, TIOCSCTTY, 0);
+            const std::string told = work();
+            const ssize_t sent = write(answer->writer.get(), told.data(), told.size());
+            static_cast<void>(sent); // the test notices
+        });
+        answer->writer.reset();
+        char bytes[200];
+        std::string told;
+        for (ssize_t got; (got = read_some(answer->reader.get(), bytes, sizeof bytes)) > 0;)
+            told.append(bytes, static_cast<size_t>(got));
+        child->wait();
+        return told;
+    }
+    // How the terminal passes on what is typed.
+    static std::string mode() {
+        termios now{};
+        tcgetattr(STDIN_FILENO, &now);
+        return std::string(now.c_lflag & ICANON ? "by line" : "by key") +
+               (now.c_lflag & ECHO ? ", shown" : "") + (now.c_lflag & ISIG ? "" : ", no signals");
+    }
+    FileDescriptor terminal_;
+};
+
+// Ctrl-C still ends the session, and the terminal is as before then.
+TEST_F(TypedOnATerminal, IsPassedOnByKey) {
+    type("a");
+    EXPECT_EQ(told_by(true,
+                      [this] {
+                          std::string told = mode();
+                          {
+                              const TypedInput input(meta_);
+                              told += "; " + mode();
+                              type("b");
+                              told += "; " + taken() + taken();
+                          }
+                          return told + "; " + mode();
+                      }),
+              "by line, shown; by key; ab; by line, shown");
+}
+
+// Whose process is in the background would be stopped if it read.
+TEST_F(TypedOnATerminal, OfOthersIsLeftAlone) {
+    EXPECT_EQ(told_by(false,
+                      [this] {
+                          const TypedInput input(meta_);
+                          return mode();
+                      }),
+              "by line, shown");
+}
+
+TEST_F(TypedOnATerminal, WithoutAFileIsLeftAsItIs) {
+    module_.descriptors.clear();
+    module_.open_errors[input_file] = ENOENT;
+    EXPECT_EQ(told_by(true,
+                      [this] {
+                          const TypedInput input(meta_);
+                          return mode();
+                      }),
+              "by line, shown");
 }
 
 } // namespace
