@@ -3,6 +3,7 @@
 
 #include "include/statistic.h"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -352,6 +353,56 @@ TEST(Merge, AveragesOfImpossibleCounts) {
     frame.globals.push_back({2, {}, {statistic(-1, INT64_MIN, {})}});
     merge.take("a", std::move(frame));
     EXPECT_EQ(merge.globals()[2].elements[0].numbers[GlobalElement::Average], INT64_MIN);
+}
+
+// What has counted nothing has neither a least nor a greatest value, whatever its numbers are.
+TEST(Merge, StatisticsWithoutValuesAddNothing) {
+    Merge merge;
+    const std::array<int64_t, 5> counted = {2, 3, 4, 7, 3}, none = {0, -5, 9, 100, 50};
+    for (const auto& [name, numbers] :
+         {std::pair{"a", none}, std::pair{"b", counted}, std::pair{"c", none}}) {
+        merge.take(name, Script::description());
+        GlobalElement element = statistic(0, 0, {});
+        element.numbers = numbers;
+        GlobalsFrame frame;
+        frame.globals.push_back({2, {}, {element}});
+        merge.take(name, std::move(frame));
+    }
+    EXPECT_EQ(merge.globals()[2].elements[0].numbers, counted);
+}
+
+// As handlers count: beyond the largest number is the smallest one.
+TEST(Merge, SumsGoRound) {
+    Merge merge;
+    for (const char* name : {"a", "b"}) {
+        merge.take(name, Script::description());
+        GlobalElement calls;
+        calls.numbers[0] = INT64_MAX;
+        calls.has = 1;
+        GlobalsFrame frame;
+        frame.globals.push_back({0, {}, {calls}});
+        frame.globals.push_back({2, {}, {statistic(1, INT64_MIN, {})}});
+        merge.take(name, std::move(frame));
+    }
+    // 2 * (INT64_MAX - 10) + 10, of 64 bits
+    EXPECT_EQ(merge.globals()[0].elements[0].numbers[0], -12);
+    EXPECT_EQ(merge.globals()[2].elements[0].numbers[GlobalElement::Sum], 0);
+    EXPECT_EQ(merge.globals()[2].elements[0].numbers[GlobalElement::Average], 0);
+}
+
+// Elements of one value stay in the order of their keys.
+TEST(Merge, ElementsOfOneValueAreInTheOrderOfTheirKeys) {
+    Script script;
+    for (const char* program : {"b", "c", "a", "d"})
+        script.hit(program, *program == 'd' ? 2 : 1);
+    Merge merge;
+    merge.take("a", Script::description());
+    merge.take("a", script.frame());
+    const std::string text = text_of(merge.globals());
+    EXPECT_NE(text.find("by_program[\"d\"]=2\nby_program[\"a\"]=1\nby_program[\"b\"]=1\n"
+                        "by_program[\"c\"]=1\n"),
+              std::string::npos)
+        << text;
 }
 
 // The same globals in scripts whose histograms have other buckets: those have no sum.
