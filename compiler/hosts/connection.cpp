@@ -286,7 +286,8 @@ void Connection::take_clock(std::string_view nanoseconds) {
     if (!parse_number(digits, there) || there <= 0)
         return give_up("it does not tell the time: date +%s%N printed " + digits);
     constexpr int64_t second_ns = 1'000'000'000;
-    if (there < second_ns * 100) {
+    // As seconds, this is in 2255: more of them would not fit into nanoseconds.
+    if (there < 9 * second_ns) {
         there = there * second_ns + second_ns / 2;
         measured.error_ns += second_ns / 2;
     }

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "fake_hosts.h"
-#include "hosts/fan_out.h"
+#include "fan_out_fixture.h"
 
 #include <algorithm>
-#include <csignal>
-#include <map>
-#include <thread>
 
 namespace djstap::hosts {
 namespace {
@@ -15,64 +11,6 @@ using std::chrono::seconds;
 
 // Of tests in which one host is given up: the others have to answer in time on a busy machine, too.
 constexpr milliseconds patience = seconds(10);
-
-class FanOutTest : public testing::Test {
-  protected:
-    void SetUp() override { signal(SIGPIPE, SIG_IGN); }
-
-    FanOut& open(const std::string& set, milliseconds waits = seconds(60)) {
-        fan_out_ = std::make_unique<FanOut>(
-            *parse_node_set(set), FanOutOptions{hosts_.shell(), waits, 4},
-            FanOut::Events{[this](size_t host, SnapshotFrame frame) {
-                               auto& kinds = frames_[fan_out_->host(host).node().name];
-                               if (const auto* printed = std::get_if<PrintedFrame>(&frame))
-                                   kinds += printed->text;
-                               else
-                                   kinds += "DGPME"[frame.index()];
-                           },
-                           [this](size_t, const std::string& line) { errors_ += line + "\n"; },
-                           [](size_t) { return true; }, [this] { return stop_; }});
-        return *fan_out_;
-    }
-    // Up to the moment at which all wait to be started.
-    void load() {
-        FanOut& all = *fan_out_;
-        all.call();
-        const SharedFile module = shared_file(std::string(300'000, 'm'));
-        for (size_t i = 0; i < all.size(); i++)
-            if (all.host(i).stage() == Stage::Known)
-                all.host(i).push(module, nullptr, FanOut::Clock::now());
-        all.wait_for(Stage::Ready);
-        for (size_t i = 0; i < all.size(); i++)
-            if (all.host(i).stage() == Stage::Ready)
-                all.host(i).load("host=" + all.host(i).node().name, FanOut::Clock::now());
-        all.wait_for(Stage::Loaded);
-    }
-    void go() {
-        for (size_t i = 0; i < fan_out_->size(); i++)
-            if (fan_out_->host(i).stage() == Stage::Loaded)
-                fan_out_->host(i).go(FanOut::Clock::now());
-    }
-    void finish() {
-        fan_out_->stop();
-        fan_out_->wait_for(Stage::Ended);
-    }
-    void record(const std::string& host) {
-        hosts_.record(host, {DescriptionFrame{}}, {PrintedFrame{1, "hello"}, GlobalsFrame{}},
-                      {GlobalsFrame{}, EndFrame{}});
-    }
-    std::string failure(size_t host) const { return fan_out_->host(host).failure().value_or(""); }
-    void wait_until_nothing_is_left() const {
-        while (!hosts_.leftovers().empty())
-            std::this_thread::sleep_for(milliseconds(10));
-    }
-
-    FakeHosts hosts_;
-    std::map<std::string, std::string> frames_; // letters, and what was printed
-    std::string errors_;
-    bool stop_ = false;
-    std::unique_ptr<FanOut> fan_out_;
-};
 
 TEST_F(FanOutTest, RunsOnAllHostsFromTheirFactsToTheirEnd) {
     for (int i = 1; i <= 9; i++)
@@ -352,6 +290,10 @@ class ClocksOfHosts : public FanOutTest {
                                       "chmod 700 $PLAYED/$host.tools/date; "
                                       "PATH=$PLAYED/$host.tools:$PATH\n");
     }
+    static int64_t now_ns() {
+        return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch())
+            .count();
+    }
 };
 
 TEST_F(ClocksOfHosts, AreComparedWithThisOne) {
@@ -378,6 +320,35 @@ TEST_F(ClocksOfHosts, MayShowOnlySeconds) {
         EXPECT_LE(std::abs(clock.ns), clock.error_ns);
         EXPECT_GT(clock.error_ns, 500'000'000); // half a second, and the half of the way
     }
+}
+
+// Fewer than these are seconds, whose half is the best guess; others are nanoseconds.
+TEST_F(ClocksOfHosts, MayShowAnything) {
+    date("web1", "echo 8999999999");
+    date("web2", "echo 9000000000");
+    date("web3", "echo 99999999999"); // as seconds, more than nanoseconds can tell
+    date("web4", "echo 9223372036854775807");
+    date("web5", "echo 1");
+    const int64_t before = now_ns();
+    open("web[1-5]");
+    fan_out_->call();
+    const int64_t after = now_ns();
+    const int64_t shown[] = {8'999'999'999'500'000'000, 9'000'000'000, 99'999'999'999, INT64_MAX,
+                             1'500'000'000};
+    for (size_t i = 0; i < std::size(shown); i++) {
+        EXPECT_EQ(fan_out_->host(i).stage(), Stage::Known) << failure(i);
+        const int64_t offset = fan_out_->host(i).clock().ns;
+        EXPECT_LE(offset, shown[i] - before) << i;
+        EXPECT_GE(offset, shown[i] - after) << i;
+    }
+}
+
+TEST_F(ClocksOfHosts, AreAskedThreeTimes) {
+    date("web1", "echo >>$PLAYED/asked; command -p date +%s%N");
+    open("web1");
+    fan_out_->call();
+    EXPECT_EQ(fan_out_->host(0).stage(), Stage::Known) << failure(0);
+    EXPECT_EQ(*read_file(hosts_.file("asked")), "\n\n\n");
 }
 
 TEST_F(ClocksOfHosts, ShowATime) {

@@ -16,6 +16,8 @@ TEST(RemoteShell, SplitsACommandAsAShellDoes) {
     EXPECT_EQ(*split_words("  a\t 'b c' \"d 'e\" f\\ g '' "),
               (Words{"a", "b c", "d 'e", "f g", ""}));
     EXPECT_EQ(*split_words("a $(reboot) `x` ;"), (Words{"a", "$(reboot)", "`x`", ";"}));
+    EXPECT_EQ(*split_words("'a\\b' \"c\\\"d\" e''f\ng"), (Words{"a\\b", "c\"d", "ef", "g"}));
+    EXPECT_EQ(*split_words("\\ "), Words{" "});
     EXPECT_FALSE(split_words(""));
     EXPECT_FALSE(split_words("   "));
     EXPECT_FALSE(split_words("''"));
@@ -30,6 +32,12 @@ TEST(RemoteShell, CallsSshWithoutQuestionsAndWithTheHostBehindTheOptions) {
     EXPECT_NE(std::find(words.begin(), words.end(), "BatchMode=yes"), words.end());
     EXPECT_EQ(Words(words.end() - 5, words.end()),
               (Words{"-p", "2222", "--", "root@web1", "uname -r"}));
+}
+
+TEST(RemoteShell, NamesNoPortToSshUnlessItIsGiven) {
+    const Words words = RemoteShell().command((*parse_node_set("web1"))[0], "id");
+    EXPECT_EQ(std::find(words.begin(), words.end(), "-p"), words.end());
+    EXPECT_EQ(Words(words.end() - 3, words.end()), (Words{"--", "web1", "id"}));
 }
 
 TEST(RemoteShell, CallsAnotherCommandWithTheHostAsItWasNamed) {
