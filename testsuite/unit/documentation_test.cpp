@@ -141,6 +141,50 @@ TEST(Documentation, TheFirstSentenceEndsWithItsSign) {
     EXPECT_EQ(first_sentence("One\n\ntwo."), "One");
 }
 
+// Each word has a text of its own, also if several share one row; a kind of points has the forms
+// that begin with its name.
+TEST(Language, PointsHaveTheirForms) {
+    const Names all{"begin",
+                    "begin(NUMBER)",
+                    "beginning",
+                    "timer.s(NUMBER)",
+                    "timer.s(NUMBER).randomize(NUMBER)",
+                    "timer.sec(NUMBER)",
+                    "kernel.function(STRING)",
+                    "kernel.function(STRING).call"};
+    const std::vector<Documentation> language = document_language(all);
+    const auto of = [&](const std::string& name) {
+        const auto found = std::ranges::find(language, name, &Documentation::name);
+        return found == language.end() ? Documentation() : *found;
+    };
+    EXPECT_EQ(of("begin").points, (Names{"begin", "begin(NUMBER)"}));
+    EXPECT_EQ(of("timer.s").points,
+              (Names{"timer.s(NUMBER)", "timer.s(NUMBER).randomize(NUMBER)"}));
+    EXPECT_EQ(of("timer.sec").points, Names{"timer.sec(NUMBER)"});
+    EXPECT_EQ(of("kernel.function").points,
+              (Names{"kernel.function(STRING)", "kernel.function(STRING).call"}));
+    EXPECT_EQ(of("kernel.function.call").points, Names{"kernel.function(STRING).call"});
+    EXPECT_TRUE(of("never").points.empty());
+    EXPECT_EQ(of("never").text, "Never hit; its handler is checked as any other.");
+    EXPECT_EQ(of("timer.s").text, of("timer.sec").text);
+    EXPECT_EQ(of("timer.s").kind, DocumentedKind::ProbePoint);
+    for (const char* word : {"foreach", "while", "@count", "@hist_log"})
+        EXPECT_EQ(of(word).signatures.size(), 1U) << word;
+    std::vector<std::string> names;
+    for (const Documentation& each : language) {
+        names.push_back(each.name);
+        EXPECT_FALSE(each.name.empty() || each.text.empty());
+        EXPECT_EQ(each.summary, first_sentence(each.text)) << each.name;
+        EXPECT_EQ(each.signatures.empty(), each.kind == DocumentedKind::ProbePoint) << each.name;
+        if (each.kind != DocumentedKind::ProbePoint) {
+            EXPECT_FALSE(each.signatures.at(0).empty()) << each.name;
+            EXPECT_TRUE(each.points.empty()) << each.name;
+        }
+    }
+    std::ranges::sort(names);
+    EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+}
+
 struct OwnLibrary : testing::Test {
     void SetUp() override {
         std::string name = fs::temp_directory_path() / "djstap-documentation-XXXXXX";

@@ -114,6 +114,49 @@ TEST(LibraryScan, CommentsAndCodeEndBehindTheirBeginning) {
               (Names{"a", "b", "c"}));
 }
 
+// Whatever the text ends with is not followed by anything.
+TEST(LibraryScan, AnySignMayBeTheLast) {
+    for (const char* last : {"/",
+                             "%",
+                             "@",
+                             "=",
+                             "+",
+                             "!",
+                             "<",
+                             ">",
+                             "a",
+                             "1",
+                             "\"",
+                             "\"\\",
+                             "#",
+                             "//",
+                             "/*",
+                             "%{",
+                             "%(",
+                             "global a = ",
+                             "global a = -",
+                             "global a[1"})
+        EXPECT_EQ(names(std::string("function b() {} ") + last, NameKind::Function), Names{"b"})
+            << last;
+    EXPECT_EQ(names("%{%} function a() {} %{}%} function b() {}\n#\nfunction c() {}//\n"
+                    "function d() {}",
+                    NameKind::Function),
+              (Names{"a", "b", "c", "d"}));
+}
+
+// A name begins with a letter or _, and may contain digits and $.
+TEST(LibraryScan, NamesAreWords) {
+    EXPECT_EQ(names("function _a1$b() {} function 1c() {} function a_() {} function \"d\" {}",
+                    NameKind::Function),
+              (Names{"_a1$b", "a_"}));
+    EXPECT_EQ(names("global _x, y9, 2 global z = 0x1f, w = \"a\\\"b\", v", NameKind::Global),
+              (Names{"_x", "y9", "z", "w", "v"}));
+    EXPECT_EQ(names("private function a() {} function b() {} private global c global d\n"
+                    "private e, f global g",
+                    NameKind::Global),
+              (Names{"d", "g"}));
+}
+
 // A sign of two characters is one: "=" and what else is inside of one defines nothing.
 TEST(LibraryScan, SignsMayHaveTwoCharacters) {
     EXPECT_EQ(names("probe a = begin if (x == 1) { } probe b += begin if (y != 1) { }\n"

@@ -44,6 +44,12 @@ TEST(Expressions, PrecedenceIsTheLanguages) {
     EXPECT_EQ(canonical_expression("a = (b = c)"), "a = b = c");
     EXPECT_EQ(canonical_expression("a ? b : c = 3"), "a ? b : c = 3");
     EXPECT_EQ(canonical_expression("a < b < c"), "a < b < c");
+    EXPECT_EQ(canonical_expression("(a || b) ? c : d"), "a || b ? c : d");
+    EXPECT_EQ(canonical_expression("(a = b) ? c : d"), "(a = b) ? c : d");
+    EXPECT_EQ(canonical_expression("a - (b * c)"), "a - b * c");
+    EXPECT_EQ(canonical_expression("(a . b) =~ \"x\""), "a . b =~ \"x\"");
+    EXPECT_EQ(canonical_expression("-(a + b)"), "-(a + b)");
+    EXPECT_EQ(canonical_expression("-(a[1])"), "-a[1]");
 }
 
 // A match and a membership may be followed by looser operators alone.
@@ -142,6 +148,10 @@ TEST(Expressions, TargetValues) {
                              "(a + b)->c",
                              "(x)[1]",
                              "a[1]->b",
+                             "f(x)[1]",
+                             "(a + b)[1]",
+                             "(a[1])[2]",
+                             "(x)[1]->b[2]",
                              "&x->y",
                              "$a$b->c",
                              "&(c ? $x : $y)"})
