@@ -119,6 +119,9 @@ __stop_kprobe_blacklist:
     .section .djstap.marks, "a"
     .asciz "mark:full", "%d %s", "mark:full", "%u", "mark:other", "%p", "mark:bad", "%f"
     .asciz "mark:most", "%d%d%d%d%d%d%d%d%d%d", "mark:many", "%d%d%d%d%d%d%d%d%d%d%d"
+    .asciz "mark:lengths", "%hhd %hd %d %ld %lld %hhu %hu %u %lu %llu"
+    .asciz "mark:parts", "%-5d %*d %#.3x %*.*lu 100%% %c %i %o", "mark:modifiers", "%zd %td %jd %qd %Ld %zu"
+    .asciz "mark:cut", "%d %5", "mark:letters", "%d %ls"
     .section .note.GNU-stack, "", @progbits
     .text
     .skip 16, 0x90 # code of no function
