@@ -38,7 +38,8 @@ struct Index::Name {
     uint32_t kind, name, length, file;
 };
 
-// The bytes of a std::string are aligned for any of these: operator new allocates them.
+// The bytes of a std::string are aligned for any of these: operator new allocates them, because
+// those of a header alone do not fit into the object.
 const Index::Header& Index::header() const {
     return *reinterpret_cast<const Header*>(bytes_.data());
 }
@@ -100,8 +101,6 @@ Index Index::build(const std::vector<IndexedFile>& files) {
     index.bytes_.append(reinterpret_cast<const char*>(name_table.data()),
                         name_table.size() * sizeof(Name));
     index.bytes_ += text;
-    // A shorter string keeps its bytes inside the object, where they need not be aligned.
-    index.bytes_.reserve(64);
     return index;
 }
 
@@ -143,7 +142,6 @@ bool Index::outdated(const std::string& path) {
     if (!bytes)
         return false; // another user's, or removed just now
     index.bytes_ = std::move(*bytes);
-    index.bytes_.reserve(64); // outside the object: aligned
     if (!index.intact() || !index.header().files)
         return true;
     for (uint32_t i = 0; i < index.header().files; ++i) {
@@ -161,7 +159,6 @@ std::optional<Index> Index::load(const std::string& path, const std::vector<Inde
     if (!bytes)
         return std::nullopt;
     index.bytes_ = std::move(*bytes);
-    index.bytes_.reserve(64); // outside the object: aligned
     if (!index.valid(files))
         return std::nullopt;
     return index;
