@@ -226,6 +226,8 @@ TEST(Expressions, PrintFamily) {
          {"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "<", "&&", "||"})
         same_expression("print(a " + std::string(op) + " b, c)");
     same_expression("print(@count(a), @avg(b))");
+    same_expression("print(@hist_log(a))");
+    same_expression("println(@hist_linear(a, 0, 9, 1))");
     EXPECT_EQ(canonical_expression("printer(a)"), "printer(a)");
     EXPECT_EQ(canonical_expression("printlnd(a)"), "printlnd(a)");
 }

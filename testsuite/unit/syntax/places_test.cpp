@@ -44,6 +44,9 @@ TEST(Places, OfWords) {
              {"probe begin { x = 12a }", "a letter follows", "1:19: 12a"},
              {"probe begin { x = 0xU }", "a digit is not hexadecimal", "1:19: 0xU"},
              {"probe begin { x = 1L }", "no suffix", "1:19: 1L"},
+             {"probe a, probe b {}", "unexpected 'probe'", "1:10: probe"},
+             {"probe a, function b() {}", "unexpected 'function'", "1:10: function"},
+             {"probe a, global b", "unexpected 'global'", "1:10: global"},
              {"probe begin { x = 07f }", "a letter follows", "1:19: 07f"},
              {"probe begin { x = 20000000000000000000 }", "does not fit", // 10 times what fits
               "1:19: 20000000000000000000"},
@@ -82,6 +85,11 @@ TEST(Places, InFilesOfMacros) {
     EXPECT_EQ(underlined("@define a %( 1 %)\n global b", "global", false, true), "2:2: global");
     EXPECT_EQ(underlined("@define a %( 1 %)\n@define a %( 2 %)", "twice", false, true),
               "2:1: @define a");
+    // What cannot be read or decided ends the file.
+    EXPECT_EQ(underlined("5 /* x", "comment", false, true), "1:3: /*");
+    EXPECT_EQ(underlined("%( 1 == %? @define a %( 1 %) %)\n5", "'%?'", false, true), "1:6: ==");
+    EXPECT_EQ(underlined("%( 1 == 1 %? 5 %)\n6", "'5'", false, true), "1:14: 5");
+    EXPECT_EQ(underlined("@define a 5\n6", "'5'", false, true), "1:11: 5");
 }
 
 TEST(Places, OfWhatIsRefused) {
@@ -122,6 +130,8 @@ TEST(Places, OfWhatIsRefused) {
 TEST(Places, OfWhatHasAHint) {
     for (const auto& [script, hint, place] : std::initializer_list<Place>{
              {"probe begin { if (a => 5) b }", "did you mean '>='?", "1:22: >"},
+             {"probe begin { x = 1a }", "a hexadecimal number begins with 0x", "1:19: 1a"},
+             {"probe begin { \x80 }", "only ASCII is allowed", "1:15: \x80"},
              {"probe begin { x = *$p }", "a pointer is dereferenced by an index: $p[0]", "1:19: *"},
              {"probe begin /x/ {}", "a condition is tested in the probe's body", "1:13: /"},
              {"probe begin { string x = 5 }", "local variables are not declared", "1:15: string"},
@@ -151,7 +161,7 @@ TEST(CloseToMistakes, AreNone) {
     for (const char* text :
          {"function f(x):1 {}\n", "probe a.string.private.function(\"x\").global {}\n",
           "probe a.5.b {}\n", "probe a.2b*3c.* {}\n", "probe a*.**b {}\n",
-          "private function f(a:string):2 {}\n"})
+          "private function f(a:string):2 {}\n", "probe a.global, a.function {}\n"})
         EXPECT_EQ(canonical(text), text);
     for (const auto& [text, expected] : std::initializer_list<std::pair<const char*, const char*>>{
              // Words of other languages are names.
@@ -181,6 +191,7 @@ TEST(CloseToMistakes, AreNone) {
              {"x = 01777777777777777777777", "x = 0xffffffffffffffff;"},
              {"x = \"\\x7\"", "x = \"\\007\";"}})
         EXPECT_EQ(canonical_statement(text), expected);
+    EXPECT_EQ(canonical("probe a.{global,function} {}"), "probe a.global, a.function {}\n");
     // A backslash with x alone is unknown.
     EXPECT_EQ(underlined("probe begin { x = \"\\x\" }", "'\\x'"), "1:20: \\x");
 }
