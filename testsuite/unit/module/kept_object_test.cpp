@@ -56,6 +56,33 @@ TEST_F(Kept, UntilAFileChanges) {
     EXPECT_EQ(KeptObject(stem).find(), "");
 }
 
+// The compiler escapes these in the names of files (libcpp, munge()).
+TEST_F(Kept, FilesMayHaveAnyName) {
+    const std::pair<const char*, const char*> names[] = {
+        {"a b", "a\\ b"}, {"a#b", "a\\#b"},   {"a$b", "a$$b"},  {"a:b", "a\\:b"},
+        {"a:b", "a:b"},   {"a\\b", "a\\\\b"}, {"a\\b", "a\\b"}, {"a$", "a$$"}};
+    for (const auto& [name, written] : names) {
+        SCOPED_TRACE(written);
+        file(name, "1");
+        let_files_age();
+        for (const char* begin : {"x.o: ", "x.o: \\\n ", "x:y.o: / \\\n  "})
+            EXPECT_TRUE(is_kept(std::string(begin) + written + " \\\n /usr\n")) << begin;
+        ASSERT_TRUE(is_kept("x.o: " + std::string(written) + "\n"));
+        fs::remove(folder.path + "/" + name);
+        EXPECT_EQ(KeptObject(stem).find(), "");
+    }
+}
+
+TEST_F(Kept, WhatIsInTheScratchFolderIsOfNoInterest) {
+    fs::create_directories(folder.path + "/scratch");
+    let_files_age();
+    EXPECT_TRUE(is_kept("x.o: scratch/none.c scratch/../scratch/none.h /\n"));
+    EXPECT_FALSE(is_kept("x.o: scratches/none.c /\n"));
+    // A name of one letter, in a folder of its own.
+    EXPECT_TRUE(is_kept("x.o: / /usr\n"));
+    EXPECT_EQ(KeptObject::listing_options("/a b"), " -MD -MF '/a b'");
+}
+
 TEST_F(Kept, NotIfAFileMayHaveChangedMeanwhile) {
     const KeptObject begun(stem); // however long the rest takes, the file is newer
     file("a.h", "1");
