@@ -282,3 +282,34 @@ TEST(Decompress, AllSectionsTogetherMayBeTooLarge) {
     ASSERT_FALSE(whole);
     EXPECT_NE(whole.failure().message.find("too large"), std::string::npos);
 }
+
+// Whatever the sizes of the sections before it.
+TEST(Decompress, SectionsBeginAtMultiplesOfSixteen) {
+    const Folder folder;
+    folder.write("o.s", ".section .debug_info\n.skip 5001\n.section .debug_line\n.skip 4003\n"
+                        ".section .debug_str\n.skip 6007\n");
+    folder.shell("as -o plain.o o.s && objcopy --compress-debug-sections=zlib plain.o packed.o");
+    std::string whole = *decompress_sections(folder.bytes("packed.o"), "packed.o");
+    const Sections sections(whole);
+    size_t found = 0;
+    for (const Elf64_Shdr& each : sections.all)
+        if (sections.name(each).starts_with(".debug")) {
+            EXPECT_EQ(each.sh_offset % 16, 0U) << sections.name(each);
+            found++;
+        }
+    EXPECT_EQ(found, 3U);
+}
+
+TEST(ElfFile, SymbolsBeginAtMultiplesOfEight) {
+    const Folder folder;
+    folder.write("o.s", ".globl f\nf: ret\n");
+    folder.shell("as -o o.o o.s");
+    for (const uint64_t offset : {0, 1, 4}) {
+        std::string bytes = folder.bytes("o.o");
+        Sections sections(bytes);
+        sections[".symtab"].sh_offset += offset;
+        sections[".symtab"].sh_size -= sizeof(Elf64_Sym);
+        sections.store();
+        EXPECT_EQ(static_cast<bool>(ElfFile::hold(bytes, "o.o")), offset == 0) << offset;
+    }
+}
