@@ -132,15 +132,17 @@ TEST(Accepted, GroupsAreThoseOfTheGrammar) {
             const std::string text = accepted(types);
             const bool belongs = group.types.contains(type) || group.others.contains(type);
             // A sign is named as the operator is.
-            if (belongs || !has_name(type) || type == P::CallName)
+            if (belongs || !has_name(type) || type == P::CallName) {
                 EXPECT_EQ(text, group.name) << type;
-            else
+            } else {
                 EXPECT_TRUE(text.starts_with(group.name + " or ")) << type << " " << text;
+            }
         }
         // Each one alone is named itself.
         for (const size_t type : group.types)
-            if (group.types.size() > 2 && has_name(type))
+            if (group.types.size() > 2 && has_name(type)) {
                 EXPECT_NE(accepted({type}), group.name) << type;
+            }
     }
 }
 
