@@ -284,6 +284,22 @@ TEST_F(Completed, OnlyTheKernelsOwnExportsAreAdded) {
               own("Module.symvers") + ": cannot open: No such file or directory");
 }
 
+TEST_F(Completed, EachObjectMustBeReadable) {
+    for (const std::string& file :
+         {stub_, assembly_.file(module_object), assembly_.file(runtime_object)}) {
+        put_runtime(runtime(""));
+        put_module(versions({"_printk"}));
+        ASSERT_TRUE(write_file(file, "x"));
+        const auto said = [&] {
+            return message_of(complete_versions(kit_, assembly_, scratch_, stub_, true));
+        };
+        EXPECT_EQ(said(), file + ": is not a complete object file: it has no ELF header");
+        std::filesystem::remove(file);
+        EXPECT_EQ(said(), file + ": cannot open: No such file or directory");
+        assemble(stub_, ".globl djs_script\ndjs_script: nop\n");
+    }
+}
+
 // What modpost would have to see: exports, tables of devices, versions and namespaces of modules
 // (scripts/mod/modpost.c).
 TEST_F(Completed, ARuntimeThatIsMoreIsLeftToModpost) {

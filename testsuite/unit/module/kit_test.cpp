@@ -72,6 +72,23 @@ TEST(Manifest, RoundTripAndDamage) {
     }
 }
 
+// Its first line says what it is, its last one that it is whole.
+TEST(Manifest, MayHaveNoOtherLines) {
+    const std::string whole = write_manifest({}, {}), first = whole.substr(0, whole.find('\n') + 1);
+    const auto sealed = [](const std::string& text) {
+        return text + "end " + hexadecimal(hash_bytes(text)) + "\n";
+    };
+    EXPECT_TRUE(read_manifest(sealed(first)));
+    EXPECT_TRUE(read_manifest(sealed(first + "release x\n")));
+    EXPECT_EQ(read_manifest(sealed(first + "release\n"))->kit.release, "");
+    for (const std::string& text :
+         {std::string(), first.substr(1), first + "release x", first + "unknown x\n", first + "\n",
+          first + "state x\n", first + "offset a\n", first + "offset a x\n", first + "file a\n",
+          first + "file a 1\n", first + "file a x 1\n", first + "file a 1 x\n"})
+        EXPECT_FALSE(read_manifest(sealed(text))) << text;
+    EXPECT_TRUE(read_manifest(sealed(first + "offset a 1\nfile a 1 f\n")));
+}
+
 // Each member is there again, and in its own place.
 TEST(Manifest, KeepsEverything) {
     RuntimeKit kit;

@@ -88,6 +88,18 @@ TEST_F(OtherKbuild, MakesAnObjectThatAllModulesHave) {
     EXPECT_TRUE(defines(kit->directory + "/module.o", "of_all"));
 }
 
+TEST_F(OtherKbuild, LeavesOutANote) {
+    const auto said = [&] {
+        const auto kit = build();
+        return kit ? "" : kit.failure().message;
+    };
+    change("build/Makefile", "> $(M)/.$(DJS_NAME).ko.cmd", "> $(M)/other.cmd");
+    EXPECT_TRUE(said().ends_with(".ko.cmd: cannot open: No such file or directory")) << said();
+    change("build/Makefile", "> $(M)/other.cmd", "> $(M)/.$(DJS_NAME).ko.cmd");
+    change("build/Makefile", "> $(M)/$(DJS_NAME).mod\n", "> $(M)/other.mod\n");
+    EXPECT_TRUE(said().ends_with(".mod: cannot open: No such file or directory")) << said();
+}
+
 // Only sources count, and no more of them than there are.
 TEST_F(OtherKbuild, TellsHowFarItIs) {
     change("build/Makefile", "\tprintf '%s\\n'",
