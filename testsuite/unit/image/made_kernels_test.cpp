@@ -200,6 +200,30 @@ TEST_F(MadeKernels, ADumpHasABuildId) {
     EXPECT_EQ(kernel->segments().at(0).end, UINT64_MAX);
 }
 
+TEST_F(MadeKernels, ADumpStandsForAFileThatCannotBeUsed) {
+    files_.kallsyms = folder_.at("none");
+    const auto none = Kernel::open(files_);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.failure().message, files_.kallsyms + ": cannot open: No such file or directory");
+    make_vmlinux("vmlinux", "nop", "--strip-all");
+    files_.vmlinux = folder_.at("vmlinux");
+    files_.kallsyms = folder_.write("kallsyms", "ffffffff81000000 T of_the_dump\n");
+    const auto kernel = open();
+    ASSERT_TRUE(kernel);
+    EXPECT_TRUE(kernel->symbol("of_the_dump"));
+    EXPECT_EQ(kernel->elf(), nullptr);
+    EXPECT_EQ(kernel->segments().at(0).address, 0U) << "it has no _printk";
+}
+
+TEST_F(MadeKernels, TellIfTheirSymbolsCannotBeKept) {
+    make_vmlinux("vmlinux");
+    files_.vmlinux = folder_.at("vmlinux");
+    folder_.write("cache", "a file");
+    EXPECT_TRUE(open()->symbol("vfs_read"));
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_TRUE(told[1].starts_with("cannot cache the symbols: " + folder_.at("cache"))) << told[1];
+}
+
 TEST_F(MadeKernels, FilesWithDebugInformationOfModulesAreCounted) {
     files_.root = folder_.path();
     const std::string place = "usr/lib/debug/lib/modules/9.9.9-test/";

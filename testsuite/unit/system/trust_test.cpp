@@ -64,6 +64,9 @@ TEST_F(Trusted, FilesAreOpened) {
     EXPECT_EQ(opened(at("none/file")), "ENOENT");
     EXPECT_EQ(opened(at("file/below")), "ENOENT");
     EXPECT_EQ(opened(folder("a")), "EPERM");
+    const std::string longer = at(std::string(300, 'x'));
+    EXPECT_EQ(said(longer), longer + ": File name too long");
+    EXPECT_EQ(opened(longer), "EPERM");
     ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
     EXPECT_EQ(opened(at("pipe")), "EPERM") << "nobody waits for a writer";
 }
