@@ -202,11 +202,9 @@ std::string describe_expected(const antlr4::misc::IntervalSet& expected, size_t 
         parts.emplace_back(group.name);
         std::erase_if(types, [&](size_t type) { return belongs(group.name, type); });
     }
-    // The two roles of a name are listed once.
-    if (has(P::Identifier))
-        std::erase(types, size_t{P::CallName});
     for (size_t type : types) {
         std::string name = name_of(type, rule);
+        // A role of a name has no text of its own.
         if (name != "''" && std::find(parts.begin(), parts.end(), name) == parts.end())
             parts.push_back(std::move(name));
     }

@@ -320,6 +320,17 @@ TEST_F(OwnLibrary, AnAliasHasTheVariablesOfThoseThatItStandsFor) {
     EXPECT_EQ(variables(names[3]), "e:long");
 }
 
+// Each name of a file tells what the file is about.
+TEST_F(OwnLibrary, NamesHaveTheSubjectOfTheirFile) {
+    const auto names = document("// All about files. And more.\n\n// own.a: one.\nprobe own.a = "
+                                "begin { }\nfunction f() { return 1 }\nglobal g = 1\n",
+                                "// About macros.\n\n@define m %( 1 %)\n");
+    ASSERT_EQ(names.size(), 4u);
+    for (const Documentation& each : names)
+        EXPECT_EQ(each.subject, each.name == "@m" ? "About macros." : "All about files.")
+            << each.name;
+}
+
 TEST_F(OwnLibrary, GlobalsAreShownAsWritten) {
     const auto names = document("// size, table: two globals.\n"
                                 "global size = 3, table%[5]\nprivate global hidden\n");

@@ -144,6 +144,29 @@ TEST(LibraryScan, AnySignMayBeTheLast) {
               (Names{"a", "b", "c", "d"}));
 }
 
+// A bracket that nothing opens closes nothing.
+TEST(LibraryScan, BracketsThatNothingOpensAreSkipped) {
+    EXPECT_EQ(names("probe a) = begin { x = 1 } function f() {} probe b = c)) { } function g() {}",
+                    NameKind::Function),
+              (Names{"f", "g"}));
+    EXPECT_EQ(names("probe a) = begin { x = 1 } probe b = c} { } probe d = e { }", NameKind::Alias),
+              (Names{"a", "b", "d"}));
+}
+
+// What begins with a word of the language after a whole point is not part of the probe.
+TEST(LibraryScan, ProbesWithoutABodyEndBeforeTheNextItem) {
+    for (const char* text :
+         {"probe a function f() {}", "probe a = b.c function f() {}",
+          "probe a = b probe c { } function f() {}", "probe a = b global g function f() {}"})
+        EXPECT_EQ(names(text, NameKind::Function), Names{"f"}) << text;
+    for (const char* text : {"probe a = b if (function) { } function f() {}",
+                             "probe a = {b,function} { } function f() {}",
+                             "probe a = {b,probe,global}.c { } function f() {}"}) {
+        EXPECT_EQ(names(text, NameKind::Alias), Names{"a"}) << text;
+        EXPECT_EQ(names(text, NameKind::Function), Names{"f"}) << text;
+    }
+}
+
 // A name begins with a letter or _, and may contain digits and $.
 TEST(LibraryScan, NamesAreWords) {
     EXPECT_EQ(names("function _a1$b() {} function 1c() {} function a_() {} function \"d\" {}",
@@ -235,6 +258,34 @@ TEST_F(LibraryFolder, BrokenCacheIsNotBelieved) {
         for (const auto& [name, file] : index->names(NameKind::Function))
             EXPECT_LT(file, files.size());
     }
+}
+
+// A number of a file, or a place of a text, may be the first one that is not there.
+TEST_F(LibraryFolder, NumbersInACacheAreCompared) {
+    write("a.stp", "function f() { }\n");
+    const std::vector<IndexedFile> files = {{path + "/lib/a.stp", 5, 7}};
+    ASSERT_TRUE(Index::build(files).save(path + "/index"));
+    std::ifstream in(path + "/index", std::ios::binary);
+    const std::string whole((std::istreambuf_iterator<char>(in)), {});
+    // 24 bytes are of the header, 24 of the file; of the name, its kind, place, length and file.
+    constexpr size_t name = 48;
+    ASSERT_EQ(whole.size(), name + 16 + files[0].path.size() + 1);
+    const auto loads = [&](size_t at, int change) {
+        std::string other = whole;
+        other[at] = static_cast<char>(other[at] + change);
+        std::ofstream(path + "/other", std::ios::binary) << other;
+        return Index::load(path + "/other", files).has_value();
+    };
+    EXPECT_TRUE(loads(name, 0));
+    EXPECT_FALSE(loads(name + 12, 1)) << "the file behind the last one";
+    EXPECT_FALSE(loads(name + 8, 1)) << "a byte behind the end";
+    EXPECT_FALSE(loads(name + 4, 1)) << "likewise";
+    EXPECT_TRUE(loads(name + 4, -1)) << "another name";
+    for (const size_t of_file : {24, 28, 32, 40})
+        EXPECT_FALSE(loads(of_file, 1)) << of_file;
+    for (const size_t count : {8, 12, 16})
+        for (const int change : {1, -1})
+            EXPECT_FALSE(loads(count, change)) << count;
 }
 
 TEST_F(LibraryFolder, FilesThatShareANameAreAllYielded) {
