@@ -230,6 +230,33 @@ TEST(CloseToMistakes, ArgumentsOfMacrosMayBeEmpty) {
               "probe x {\n    y = [3, 4] in c;\n}\n");
 }
 
+// From the first operator to the last one.
+TEST(CloseToMistakes, MacrosAndParametersMayBeNamedLikeOperators) {
+    for (const std::string name : {"cast", "defined", "max", "hist_log", "hist_linear"}) {
+        EXPECT_EQ(
+            canonical("@define m(" + name + ") %( @" + name + " + 1 %) probe x { y = @m(5) }"),
+            "probe x {\n    y = 5 + 1;\n}\n")
+            << name;
+        const Parsed hidden =
+            Parsing().parse("@define " + name + " %( 7 %) probe x { y = @" + name + " }");
+        EXPECT_EQ(hidden.text, "probe x {\n    y = 7;\n}\n") << hidden.diagnostics;
+        EXPECT_NE(hidden.diagnostics.find("the macro '@" + name + "' hides the operator"),
+                  std::string::npos)
+            << hidden.diagnostics;
+    }
+    // @define is none, nor is what goes on from one.
+    EXPECT_EQ(Parsing().parse("@define castle %( 7 %) global x = @castle").diagnostics, "");
+}
+
+// A probe within another one's body ends with the body.
+TEST(CloseToMistakes, ProbesInBodiesEndWithThem) {
+    for (const char* script : {"probe a { probe }\nglobal g", "function f() { probe b. }\n"
+                                                              "function g() { x = a.b }"}) {
+        const std::string text = diagnostics_of(script, 2);
+        EXPECT_EQ(text.find("t.stp:2:"), std::string::npos) << text;
+    }
+}
+
 TEST(CloseToMistakes, ConditionsOfOutputAndMode) {
     const auto holds = [](const std::string& condition) {
         Parsing parsing;

@@ -49,8 +49,8 @@ TEST(Statements, AnOperandIsFollowedAsFarAsItGoes) {
 TEST(Statements, Foreach) {
     for (const char* head :
          {"k in a", "[k, l] in a", "v = k in a", "v = [k, l] in a", "k+ in a", "k in a-",
-          "[k, l-] in a", "v- = k in a", "[k, l] in a[1, *]", "k in a @sum-",
-          "k in a @count+ limit n + 1", "k in a- limit 10", "b in @hist_log(a[1])",
+          "[k, l-] in a", "v- = k in a", "v = k- in a", "v = [k+, l] in a", "[k, l] in a[1, *]",
+          "k in a @sum-", "k in a @count+ limit n + 1", "k in a- limit 10", "b in @hist_log(a[1])",
           "b in @hist_linear(a, 0, 10, 1)-", "v = [k, l] in a[*, \"x\"] @avg+ limit 5"}) {
         std::string text = canonical_statement("foreach (" + std::string(head) + ") ;");
         // The order by value is written after the array.
