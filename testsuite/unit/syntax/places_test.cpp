@@ -248,6 +248,19 @@ TEST(CloseToMistakes, MacrosAndParametersMayBeNamedLikeOperators) {
     EXPECT_EQ(Parsing().parse("@define castle %( 7 %) global x = @castle").diagnostics, "");
 }
 
+// The rules around the operators are those of the item, the probe, its body, the statement and the
+// assignment; those within are the operand's three.
+TEST(CloseToMistakes, RulesNestAsDeeplyAsTheLimit) {
+    const auto nested = [](size_t rules) {
+        return Parsing().parse("probe x { y = " + std::string(rules - 5 - 3, '!') + "1 }");
+    };
+    EXPECT_TRUE(nested(3000).file);
+    const Parsed deeper = nested(3001);
+    EXPECT_FALSE(deeper.file);
+    EXPECT_NE(deeper.diagnostics.find("more than 3000 levels"), std::string::npos)
+        << deeper.diagnostics;
+}
+
 // A probe within another one's body ends with the body.
 TEST(CloseToMistakes, ProbesInBodiesEndWithThem) {
     for (const char* script : {"probe a { probe }\nglobal g", "function f() { probe b. }\n"

@@ -145,6 +145,26 @@ TEST(Arguments, ThatAreNotGivenAreErrors) {
     }
 }
 
+// However many words it has.
+TEST(Arguments, HaveThePlaceOfTheirUse) {
+    Parsing parsing;
+    parsing.context.arguments = {"1 + (2 + 3) )", "abc . def", "\"a\\qb\""};
+    EXPECT_NE(diagnostics_of("probe x { y = $1 }", 1, parsing).find("t.stp:1:15: error"),
+              std::string::npos);
+    const Parsed good = parsing.parse("probe x { y = $2 }");
+    ASSERT_TRUE(good.file);
+    const auto& value = ast::as<ast::Binary>(
+        *ast::as<ast::Assignment>(
+             *ast::as<ast::ExpressionStatement>(*good.file->probes[0].body->statements[0])
+                  .expression)
+             .value);
+    for (const SourceRange range :
+         {value.range, value.op_range, value.left->range, value.right->range})
+        EXPECT_EQ(parsing.sources.text(range), "$2");
+    EXPECT_NE(parsing.parse("probe x { y = $3 }").diagnostics.find("t.stp:1:15: warning"),
+              std::string::npos);
+}
+
 TEST(Macros, ExpandWithAndWithoutParameters) {
     EXPECT_EQ(canonical("@define one %( 1 %) global a = @one"), "global a = 1\n");
     EXPECT_EQ(canonical("@define none() %( 2 %) global a = @none()"), "global a = 2\n");
