@@ -331,6 +331,25 @@ TEST_F(OwnLibrary, NamesHaveTheSubjectOfTheirFile) {
             << each.name;
 }
 
+// Of all definitions of a name, with a suffix or not.
+TEST_F(OwnLibrary, VariablesAreFoundByTheNameOfAnAlias) {
+    document("probe own.a = begin { x = 1 }\nprobe own.a = end { y = \"\" }\n"
+             "probe own.b = own.a { z = 1 }\n");
+    AliasVariables variables(*library);
+    const auto of = [&](const std::string& name) {
+        std::string text;
+        for (const AliasVariable& each : variables.of(name))
+            text += each.name + " ";
+        return text;
+    };
+    EXPECT_EQ(of("own.a"), "x y ");
+    EXPECT_EQ(of("own.a.return"), "x y ");
+    EXPECT_EQ(of("own.b"), "x y z ");
+    EXPECT_EQ(of("own"), "");
+    EXPECT_EQ(of("own.c"), "");
+    EXPECT_EQ(of(""), "");
+}
+
 TEST_F(OwnLibrary, GlobalsAreShownAsWritten) {
     const auto names = document("// size, table: two globals.\n"
                                 "global size = 3, table%[5]\nprivate global hidden\n");
