@@ -356,6 +356,7 @@ TEST_F(OwnLibrary, GlobalsAreShownAsWritten) {
     ASSERT_EQ(names.size(), 2u);
     EXPECT_EQ(names[0].signatures, Names{"global size = 3"});
     EXPECT_EQ(names[0].text, "Two globals.");
+    EXPECT_EQ(names[0].summary, "Two globals.");
     EXPECT_EQ(names[1].signatures, Names{"global table%[5]"});
 }
 

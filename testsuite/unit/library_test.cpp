@@ -260,6 +260,16 @@ TEST_F(LibraryFolder, BrokenCacheIsNotBelieved) {
     }
 }
 
+// A file is named once, however often it has a name.
+TEST_F(LibraryFolder, NamesOfAFileAreKeptOnce) {
+    write("a.stp", "function f() { }\nfunction f(x) { }\nprobe f = begin { }\nglobal f\n");
+    const Index index = Index::build({{path + "/lib/a.stp", 5, 7}});
+    for (const NameKind kind : {NameKind::Function, NameKind::Alias, NameKind::Global}) {
+        EXPECT_EQ(index.files_defining(kind, "f"), std::vector<uint32_t>{0});
+        EXPECT_EQ(index.names(kind).size(), 1u);
+    }
+}
+
 // A number of a file, or a place of a text, may be the first one that is not there.
 TEST_F(LibraryFolder, NumbersInACacheAreCompared) {
     write("a.stp", "function f() { }\n");

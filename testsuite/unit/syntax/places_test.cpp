@@ -122,6 +122,7 @@ TEST(Places, OfWhatIsRefused) {
              {"probe begin { x = @uderef(0, y) }", "1, 2, 4 or 8", "1:27: 0"},
              {"probe begin { x = @uderef(5, y) }", "1, 2, 4 or 8", "1:27: 5"},
              {"probe begin { x = @uderef(9, y) }", "1, 2, 4 or 8", "1:27: 9"},
+             {"probe begin { printd() }", "printd requires", "1:15: printd"},
              {"probe begin { delete f(1) }", "the value of 'f'", "1:22: f(1)"},
              {"probe begin { x = $a if (&y) z }", "", "1:26: &"}})
         EXPECT_EQ(underlined(script, message), place) << script;
