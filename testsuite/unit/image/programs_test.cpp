@@ -52,7 +52,7 @@ TEST(Programs, AreFoundByTheirPathsAndInterpreters) {
     EXPECT_EQ(script("i", "#!/usr/bin/env no-such-program\n"), env);
     EXPECT_EQ(script("j", "#!/usr/bin/env \n"), env);
     EXPECT_EQ(script("k", "#!" + folder.at("bin/a") + "\n"), own); // a script's is one
-    EXPECT_EQ(script("o", "#!" + own + " sh\n"), own); // an argument
+    EXPECT_EQ(script("o", "#!" + own + " sh\n"), own);             // an argument
     // Those are no scripts, but files.
     for (const char* text : {"#",
                              "#?"
