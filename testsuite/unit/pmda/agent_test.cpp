@@ -320,14 +320,16 @@ TEST_F(AgentTest, WithoutAProgramAScriptFails) {
 // module of its name.
 TEST_F(AgentTest, SeesWhatChangesInItsFolder) {
     const std::string log = folder_.file("log");
-    const std::string waiting = "echo begin >>" + log + "\ntrap 'kill $!; sleep 0.2; echo end >>" +
-                                log + "; exit 0' TERM\nsleep 1000 >/dev/null 2>&1 & wait";
-    script("a.stp", showing(5, waiting));
+    // It takes its time to end.
+    const std::string slow = "trap 'sleep 0.2; echo end >>" + log +
+                             "; exit 0' TERM\necho begin >>" + log + "\n",
+                      waits = "while :; do sleep 0.05; done";
+    script("a.stp", slow + showing(5, waits));
     script("b.stp", showing(5));
     script("c.stp", showing(5));
     run({[&] { return state() == "a=running b=running c=running" && value("a.n") == "5"; },
          [&] {
-             script("a.stp", showing(6, waiting));
+             script("a.stp", slow + showing(6, waits));
              std::filesystem::remove(scripts_ + "/b.stp");
              script("d.stp", showing(8));
              return true;
