@@ -71,6 +71,16 @@ TEST(ElfSymbols, TheNamesMayEndTheFile) {
     EXPECT_EQ(name_at(*symbols, 0x0), "");
 }
 
+// What strip leaves: the symbols of other files, which are not all.
+TEST(ElfSymbols, MayBeThoseOfTheDynamicTableAlone) {
+    const auto symbols =
+        read(file_of({1}, std::string("\0first\0", 7),
+                     [](auto&, Elf64_Shdr* sections) { sections[1].sh_type = SHT_DYNSYM; }));
+    ASSERT_TRUE(symbols);
+    EXPECT_FALSE(symbols->has_table());
+    EXPECT_EQ(name_at(*symbols, 0x104), "first");
+}
+
 TEST(ElfSymbols, ANameBehindTheNamesIsNone) {
     const std::string strings("\0first\0", 7);
     const auto symbols = read(file_of({1, 7, 0xffffffff}, strings));

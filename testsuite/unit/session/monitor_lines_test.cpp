@@ -113,6 +113,14 @@ TEST_F(MonitorLines, RowsStayWhereTheyAre) {
     EXPECT_EQ(rows(6), "k0 [k1] ");
 }
 
+// So does the first row, which is selected before any key is pressed.
+TEST_F(MonitorLines, TheFirstRowStaysSelectedWhereverItIs) {
+    snapshot(5, 7);
+    EXPECT_NE(screen().find("> 1 on"), std::string::npos) << screen();
+    snapshot(50, 7);
+    EXPECT_NE(screen().find("> 1 on"), std::string::npos) << screen();
+}
+
 // A terminal of one row is a page, too.
 TEST_F(MonitorLines, APageIsAsManyRowsAsFit) {
     array(9);

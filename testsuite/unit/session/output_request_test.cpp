@@ -127,6 +127,22 @@ TEST_F(OutputFiles, OfTheMonitorAreNone) {
               "--output=monitor:" + path("a") +
                   ": the monitor is shown on a terminal and not written to a file");
     EXPECT_FALSE(fs::exists(path("a")));
+    const FileDescriptor before(dup(STDIN_FILENO)), null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    dup2(null.get(), STDIN_FILENO);
+    EXPECT_EQ(refusal({"monitor"}), "the monitor needs a terminal for its keys and its tables, but "
+                                    "standard input is not one");
+    dup2(before.get(), STDIN_FILENO);
+}
+
+// A pipe or a file that another process has opened has no name that could be counted.
+TEST_F(OutputFiles, WithoutANameHaveNoNextOne) {
+    const FileDescriptor file(open(path("a").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    Writer writer(file.get(), "a");
+    writer.append("one ");
+    writer.next_file();
+    writer.append("two");
+    writer.flush();
+    EXPECT_EQ(*read_file(path("a")), "one two");
 }
 
 } // namespace

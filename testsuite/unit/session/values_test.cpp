@@ -3,8 +3,12 @@
 #include "formats.h"
 #include "include/statistic.h"
 #include "session/kernel_symbols.h"
+#include "session/outputs.h"
 #include "session/printed_values.h"
+#include "session/snapshot_frames.h"
 #include "system/file.h"
+
+#include <fcntl.h>
 
 namespace djstap {
 namespace {
@@ -132,6 +136,26 @@ TEST_F(Formats, StringsThatSpeculationsDroppedAreCounted) {
                                        "newer ones; -D MAXSPECULATIONS=6 keeps more\n"
                                      : "");
     }
+}
+
+TEST_F(Formats, SnapshotsEndWithTheCountsOfTheSession) {
+    const std::string file = path("s");
+    {
+        const FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        Writer writer(out.get(), "out"), messages(-1, "nowhere");
+        const auto output = make_snapshots_output({.writer = writer, .messages = messages});
+        djs_counts counts{};
+        counts.errors = 3;
+        counts.lost_records = 4;
+        output->counts(counts);
+        output->end();
+    }
+    const auto recorded = read_frames(file);
+    ASSERT_TRUE(recorded);
+    ASSERT_EQ(recorded->frames.size(), 1U);
+    const auto& end = std::get<EndFrame>(recorded->frames[0]);
+    EXPECT_EQ(end.counts.errors, 3U);
+    EXPECT_EQ(end.counts.lost_records, 4U);
 }
 
 TEST_F(Formats, TextGoesOnInTheNextFile) {
