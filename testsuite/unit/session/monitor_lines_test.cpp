@@ -113,6 +113,17 @@ TEST_F(MonitorLines, RowsStayWhereTheyAre) {
     EXPECT_EQ(rows(6), "k0 [k1] ");
 }
 
+// Numbers stand below the end of their title, texts below its begin.
+TEST_F(MonitorLines, TitlesAreWhereTheirValuesAre) {
+    mark(DJS_SHOWS_BEGIN);
+    probe(0, "kernel.function(\"vfs_read\")", 123'456'789);
+    mark(DJS_SHOWS_END);
+    EXPECT_EQ(screen(), " [probes (1)]\n"
+                        " #  on      hits> hits/s  average  min  max    cycles  probe\n"
+                        "> 0 on  123456789       0        2    1    3 246913578 "
+                        "kernel.function(\"vfs_read\")\n");
+}
+
 // So does the first row, which is selected before any key is pressed.
 TEST_F(MonitorLines, TheFirstRowStaysSelectedWhereverItIs) {
     snapshot(5, 7);
