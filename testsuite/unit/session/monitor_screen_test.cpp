@@ -215,6 +215,20 @@ TEST_F(MonitorScreenTest, DrawsLinesAsTheyAre) {
     EXPECT_NE(drawn_.find("\x1b[?1049l"), std::string::npos) << "the terminal is given back";
 }
 
+// The first line is at the top, so that as many fit as there are rows.
+TEST_F(MonitorScreenTest, FillsTheTerminal) {
+    told_by([] {
+        auto screen = std::move(*MonitorScreen::open());
+        std::vector<MonitorLine> lines;
+        for (size_t i = 1; i <= screen->height(); i++)
+            lines.push_back({Style::Plain, "row" + std::to_string(i) + "."});
+        screen->draw(lines);
+        return std::string();
+    });
+    for (int i = 1; i <= 20; i++)
+        EXPECT_NE(drawn_.find("row" + std::to_string(i) + "."), std::string::npos) << i;
+}
+
 // What was drawn before is gone.
 TEST_F(MonitorScreenTest, DrawsWhatIsNew) {
     told_by([] {
