@@ -103,13 +103,19 @@ def instrumented(source, found, first):
     return b"".join(parts + [source[last:]])
 
 
+# A unit test includes the source in a program that keeps its records itself.
 PRINTS = """
+#ifdef DJS_REACH_LINE
+module_init(%(init)s);
+module_exit(%(exit)s);
+#else
 #define DJS_REACH_LINE(out) printk("\\001" "4djstap-reach: %%s\\n", out)
 #include "reach.h"
-static int __init djs_reach_init(void) { int error = %s(); if (error) djs_reach_print(0); return error; }
-static void __exit djs_reach_exit(void) { %s(); djs_reach_print(0); }
+static int __init djs_reach_init(void) { int error = %(init)s(); if (error) djs_reach_print(0); return error; }
+static void __exit djs_reach_exit(void) { %(exit)s(); djs_reach_print(0); }
 module_init(djs_reach_init);
 module_exit(djs_reach_exit);
+#endif
 """
 
 
@@ -126,10 +132,10 @@ def make_tree(tree, files):
             text = instrumented(file.read(), found, total)
         total += len(blocks)
         if path == "runtime/control/module.c":
-            names = [re.search(rb"module_%s\((\w+)\);\n" % what, text) for what in (b"init", b"exit")]
-            for match in names:
+            names = {what: re.search(rb"module_%s\((\w+)\);\n" % what.encode(), text) for what in ("init", "exit")}
+            for match in names.values():
                 text = text.replace(match[0], b"")
-            text += (PRINTS % tuple(match[1].decode() for match in names)).encode()
+            text += (PRINTS % {what: match[1].decode() for what, match in names.items()}).encode()
         if path.startswith("runtime/"):
             text = WITH_HEADER + text
         with open(os.path.join(tree, path), "wb") as file:
