@@ -17,9 +17,9 @@ ProbedImage module(const std::string& name) {
     return image;
 }
 
-class Images : public testing::Test {
+class ImageTables : public testing::Test {
   protected:
-    Images() {
+    ImageTables() {
         kernel_.image.name = "kernel";
         kernel_.image.segments = {{"_printk", "_printk", 0x5000, 0x5000, 0, UINT64_MAX}};
         plan_.images = {module("first"), {}, module("second")};
@@ -30,7 +30,7 @@ class Images : public testing::Test {
 
 } // namespace
 
-TEST_F(Images, KernelIsTheFirstEvenWhereNothingOfItIsNamed) {
+TEST_F(ImageTables, KernelIsTheFirstEvenWhereNothingOfItIsNamed) {
     codegen::ImageTable table(plan_, kernel_);
     ASSERT_EQ(table.segments().size(), 1u);
     EXPECT_EQ(table.segments()[0].segment->symbol, "_printk");
@@ -38,7 +38,7 @@ TEST_F(Images, KernelIsTheFirstEvenWhereNothingOfItIsNamed) {
     EXPECT_EQ(table.number_of(1, 0x1234), 0u);
 }
 
-TEST_F(Images, AllCodeOfAModuleIsComparedAndDataThatIsNamed) {
+TEST_F(ImageTables, AllCodeOfAModuleIsComparedAndDataThatIsNamed) {
     const auto symbols = [](const codegen::ImageTable& table) {
         std::vector<std::string> names;
         for (const auto& use : table.segments())
@@ -59,14 +59,14 @@ TEST_F(Images, AllCodeOfAModuleIsComparedAndDataThatIsNamed) {
                                   {&kernel_.image, &plan_.images[2], &plan_.images[0]}));
 }
 
-TEST_F(Images, AddressOutsideOfAllSegmentsHasNone) {
+TEST_F(ImageTables, AddressOutsideOfAllSegmentsHasNone) {
     codegen::ImageTable table(plan_, kernel_);
     EXPECT_EQ(table.number_of(0, 0xfff), std::nullopt);
     EXPECT_EQ(table.number_of(0, 0x2800), std::nullopt);
     EXPECT_EQ(table.number_of(0, 0x4000), std::nullopt);
 }
 
-TEST_F(Images, UserSpaceHasNone) {
+TEST_F(ImageTables, UserSpaceHasNone) {
     kernel_.user_space = true;
     codegen::ImageTable table(plan_, kernel_);
     EXPECT_TRUE(table.segments().empty());
