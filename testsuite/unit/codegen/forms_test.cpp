@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The forms that the code of handlers has, which decide how fast they are: what is called directly
+// and what through functions that save the registers, what is read by the handler itself, and which
+// handlers are too large to do without a context.
+#include "generate.h"
+#include "kernel_handlers.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Module.h>
+#include <sstream>
+
+namespace djstap {
+namespace {
+
+using test::KernelScript;
+
+// Returns how many calls of the function the code has; `how` may be more of an instruction.
+unsigned calls_in(const std::string& ir, const std::string& function,
+                  const std::string& how = "call ") {
+    std::istringstream lines(ir);
+    std::string line;
+    unsigned found = 0;
+    while (std::getline(lines, line))
+        found += line.find(how) != std::string::npos &&
+                 line.find("@" + function + "(") != std::string::npos;
+    return found;
+}
+
+std::string code_of(const std::string& statement, KernelScript script = {},
+                    const std::string& more = "") {
+    script.options.dump_ir = true;
+    const auto object = script.compile(
+        "global a, b, c, n\nprobe timer.s(1) { " + statement + " }\n" +
+        "probe end { foreach (k in a) println(a[k], k); println(b[\"x\"], c, n) }\n"
+        "probe begin { a[1] = 2; b[\"y\"] = 3; n = 3; delete a[1]; delete b; c++ }\n" +
+        more);
+    return object ? object->ir : "";
+}
+
+} // namespace
+
+// A handler that calls in most runs anyway saves the registers once.
+TEST(FormsOfHandlers, WhatIsRareIsCalledByFunctionsThatSaveRegisters) {
+    struct Case {
+        const char *statement, *slow;
+    };
+    const std::string erases_a = "probe timer.s(2) { delete a[3] }";
+    for (const auto& [statement, slow] :
+         {Case{"c += a[1]", "djs_slow_find"}, Case{"a[1]++", "djs_slow_insert"},
+          Case{"c += b[\"x\"]", "djs_slow_find_keys"},
+          Case{"b[\"x\"]++", "djs_slow_insert_keys"}}) {
+        EXPECT_EQ(calls_in(code_of(statement), slow), 1u) << statement;
+        const std::string with_clock = std::string(statement) + "; n = local_clock_ns()";
+        EXPECT_EQ(calls_in(code_of(with_clock), slow), 0u) << with_clock;
+        const std::string in_condition =
+            "if (local_clock_us() > 3) n = 1; " + std::string(statement);
+        EXPECT_EQ(calls_in(code_of(in_condition), slow), 0u) << in_condition;
+        const std::string with_delete = std::string(statement) + "; delete a[2]";
+        EXPECT_EQ(calls_in(code_of(with_delete), slow), 0u) << with_delete;
+    }
+    // New elements of an array from which others are erased are common.
+    EXPECT_EQ(calls_in(code_of("a[1]++", {}, erases_a), "djs_slow_insert"), 0u);
+    EXPECT_EQ(calls_in(code_of("a[1] = 5", {}, erases_a), "djs_slow_insert"), 0u);
+    EXPECT_EQ(calls_in(code_of("c += a[1]", {}, erases_a), "djs_slow_find"), 1u);
+    EXPECT_EQ(calls_in(code_of("b[\"x\"]++", {}, erases_a), "djs_slow_insert_keys"), 1u);
+}
+
+// Two of the kernel's clocks are read as the kernel does it, if it is known where.
+TEST(FormsOfHandlers, ClocksAreReadWhereTheyAreKnown) {
+    KernelScript knowing;
+    knowing.offsets["tk_read_base.clock"] = {"", 0};
+    for (const char* const field :
+         {"mask", "cycle_last", "mult", "shift", "xtime_nsec", "base", "base_real"})
+        knowing.offsets[std::string("tk_read_base.") + field] = {"", 8};
+    knowing.kernel.fast_clock = 0xffffffff81001000;
+    for (const std::string clock : {"ktime_get_ns", "gettimeofday_ns"}) {
+        const std::string read = "n = " + clock + "()";
+        const std::string slow = "djs_slow_" + clock, direct = "djs_fn_" + clock;
+        const std::string by_itself = code_of(read, knowing);
+        EXPECT_NE(by_itself.find("@djs_kernel_clock"), std::string::npos);
+        EXPECT_EQ(calls_in(by_itself, slow), 1u) << "where it cannot tell";
+        // A handler that reads one calls nothing on the way.
+        EXPECT_EQ(calls_in(code_of(read + "; c += a[1]", knowing), "djs_slow_find"), 1u);
+        KernelScript other = knowing;
+        other.kernel.fast_clock = 0;
+        EXPECT_EQ(code_of(read, other).find("@djs_kernel_clock"), std::string::npos);
+        EXPECT_EQ(calls_in(code_of(read, other), direct), 2u) << "also with a context";
+        EXPECT_EQ(calls_in(code_of(read, other), slow), 0u);
+        EXPECT_EQ(calls_in(code_of(read + "; c += a[1]", other), "djs_slow_find"), 0u);
+        other = knowing;
+        other.offsets.erase("tk_read_base.clock");
+        EXPECT_EQ(code_of(read, other).find("@djs_kernel_clock"), std::string::npos);
+        other = knowing;
+        other.kernel.sanitizer = Sanitizer::Thread;
+        EXPECT_EQ(code_of(read, other).find("@djs_kernel_clock"), std::string::npos);
+        other.kernel.sanitizer = Sanitizer::Address;
+        EXPECT_NE(code_of(read, other).find("@djs_kernel_clock"), std::string::npos);
+    }
+    const std::string local = code_of("n = local_clock_ns()", knowing);
+    EXPECT_EQ(local.find("@djs_kernel_clock"), std::string::npos);
+    EXPECT_EQ(calls_in(local, "djs_fn_local_clock_ns"), 2u);
+    EXPECT_EQ(calls_in(local, "djs_slow_local_clock_ns"), 0u);
+}
+
+// With more than sixty handlers, each read of memory is a call: their code would take long to make.
+TEST(FormsOfHandlers, ManyReadMemoryByCalls) {
+    const auto reads = [](unsigned handlers) {
+        std::string text = "global t, c, k = 4096\n";
+        for (unsigned i = 0; i < handlers; i++)
+            text += i ? "probe timer.s(1) { c++ }\n"
+                      : "probe timer.s(1) { t = sprintf(\"%d\", @kderef(4, k)) }\n";
+        KernelScript script;
+        script.options.dump_ir = true;
+        script.options.optimization = 1;
+        const auto object = script.compile(text + "probe end { println(t, c) }");
+        // The end is a handler, too.
+        return object ? object->ir.find(" callbr ") != std::string::npos : false;
+    };
+    EXPECT_TRUE(reads(59));
+    EXPECT_FALSE(reads(60));
+}
+
+namespace {
+
+// Scripts whose handlers need a context, and read memory.
+class FormsOfTrampolines : public Generate {
+  protected:
+    // Whether the handlers of one trampoline, so many, read memory themselves.
+    bool read_themselves(unsigned handlers, HandlerForms forms) {
+        program_.probes.clear();
+        plan_ = {};
+        for (unsigned i = 0; i < handlers; i++) {
+            probe({});
+            program_.probes.back()->body->statements.push_back(
+                evaluate(memory_at(plan_.variants.back(), AddressSpace::Kernel)));
+        }
+        const uint64_t continued = plan_.sites[0].address + 5;
+        plan_.trampolines = {{{}, {continued}}};
+        for (unsigned i = 0; i < handlers; i++) {
+            plan_.trampolines[0].variants.push_back(i);
+            plan_.sites[i].trampoline = 0;
+            plan_.sites[i].next = i + 1 < handlers ? i + 1 : no_index;
+        }
+        options_.forms = forms;
+        options_.dump_ir = true;
+        const auto object = generate();
+        EXPECT_TRUE(object) << render_all(diagnostics_);
+        return object && object->ir.find(" callbr ") != std::string::npos;
+    }
+
+    // Adds as many bytes to the frame of a function.
+    void enlarge(const std::string& function, uint64_t bytes) {
+        options_.plant = [function, bytes](llvm::Module& module) {
+            llvm::Function* const found = module.getFunction(function);
+            if (!found || found->isDeclaration())
+                return; // in the next attempt the handler has another form
+            llvm::BasicBlock& entry = found->getEntryBlock();
+            llvm::IRBuilder<> builder(&entry, entry.begin());
+            auto* type = llvm::ArrayType::get(builder.getInt8Ty(), bytes);
+            auto* call = llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false);
+            builder.CreateCall(llvm::InlineAsm::get(call, "", "r,~{memory}", true),
+                               {builder.CreateAlloca(type)}); // all of it may be used
+        };
+    }
+    // What the first handler needs, and how much stack it uses.
+    std::pair<std::string, uint64_t> explained() {
+        options_.explain = true;
+        const std::string needs = "    needs ", uses = "    uses at most ";
+        std::pair<std::string, uint64_t> found;
+        if (const auto object = generate())
+            for (const std::string& line : object->explanation) {
+                if (line.starts_with(needs))
+                    found.first = line.substr(needs.size());
+                if (line.starts_with(uses))
+                    found.second = std::strtoull(line.c_str() + uses.size(), nullptr, 10);
+            }
+        return found;
+    }
+    // The most stack that the handler, whose function gets larger and larger, has without a
+    // context.
+    uint64_t most_without_context(const std::string& function, uint64_t least) {
+        uint64_t most = 0;
+        for (uint64_t bytes = least; bytes < 640; bytes += 8) {
+            enlarge(function, bytes);
+            const auto [needs, stack] = explained();
+            if (!needs.starts_with("nothing"))
+                return most;
+            EXPECT_GE(stack, most);
+            most = stack;
+        }
+        return 0;
+    }
+};
+
+} // namespace
+
+// Those of a trampoline that has many are made once each, and called.
+TEST_F(FormsOfTrampolines, UpToEightHandlersAreReadAsOne) {
+    EXPECT_FALSE(read_themselves(8, HandlerForms::Called));
+    EXPECT_TRUE(read_themselves(9, HandlerForms::Called));
+    EXPECT_TRUE(read_themselves(8, HandlerForms::Chosen));
+}
+
+// What is used before anyone asks how much is left is bounded, and more so where it stays while the
+// function runs.
+TEST_F(FormsOfTrampolines, LargeFramesNeedAContext) {
+    know_offsets(false);
+    kernel_.reference = 0xffffffff81000000;
+    std::vector<StatementPtr> body;
+    body.push_back(increment(global("n", Type::Long, Storage::PerCpu)));
+    probe(std::move(body));
+    EXPECT_EQ(most_without_context("djs_direct_0", 464), 512u);
+    plan_.variants[0].kind = HandlerKind::Return;
+    plan_.sites[0].mechanism = Mechanism::ReturnDjprobe;
+    EXPECT_EQ(most_without_context("djs_direct_0", 208), 256u);
+    plan_.variants[0].kind = HandlerKind::Entry;
+    plan_.sites[0].mechanism = Mechanism::Kprobe;
+    plan_.sites[0].trampoline = no_index;
+    plan_.trampolines.clear();
+    plan_.variants[0].mechanisms = 1u << static_cast<unsigned>(Mechanism::Kprobe);
+    enlarge("djs_by_regs_0", 480);
+    EXPECT_TRUE(explained().first.starts_with("nothing"));
+    enlarge("djs_by_regs_0", 520);
+    EXPECT_TRUE(explained().first.starts_with("its CPU's context"));
+}
+
+TEST_F(FormsOfTrampolines, MoreStackThanAKernelCanSpareIsAnError) {
+    probe({});
+    program_.probes.back()->body->statements.push_back(
+        evaluate(memory_at(plan_.variants.back(), AddressSpace::Kernel)));
+    uint64_t most = 0;
+    for (uint64_t bytes = 3936; bytes < 4200 && !diagnostics_.error_count(); bytes += 8) {
+        enlarge("djs_body_0", bytes);
+        const uint64_t used = explained().second;
+        most = std::max(most, used);
+    }
+    EXPECT_GT(diagnostics_.error_count(), 0u);
+    EXPECT_LE(most, 4096u);
+    EXPECT_GT(most, 4096u - 16);
+}
+
+} // namespace djstap
