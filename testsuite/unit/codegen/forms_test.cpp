@@ -121,6 +121,24 @@ TEST(FormsOfHandlers, ManyReadMemoryByCalls) {
     EXPECT_FALSE(reads(60));
 }
 
+// Many are not optimized as far as others, because that would take long.
+TEST(FormsOfHandlers, ManyAreOptimizedLess) {
+    const auto object = [](HandlerForms forms, int optimization) {
+        KernelScript script;
+        script.options.forms = forms;
+        script.options.optimization = optimization;
+        const auto made = script.compile(
+            "global n, a\nfunction f(x) { for (i = 0; i < x; i++) y += i * x; return y }\n"
+            "probe timer.s(1) { n = f(n) + f(3); for (j = 0; j < 9; j++) a[j] += n * j }\n"
+            "probe end { println(n, a[1]) }");
+        return made ? made->object : "";
+    };
+    EXPECT_EQ(object(HandlerForms::Called, 2), object(HandlerForms::Called, 1));
+    EXPECT_NE(object(HandlerForms::Called, 1), object(HandlerForms::Called, 0));
+    EXPECT_NE(object(HandlerForms::Chosen, 2), object(HandlerForms::Called, 2));
+    EXPECT_NE(object(HandlerForms::Chosen, 2), object(HandlerForms::Chosen, 0));
+}
+
 namespace {
 
 // Scripts whose handlers need a context, and read memory.
