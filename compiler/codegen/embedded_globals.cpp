@@ -86,8 +86,8 @@ class Accessor {
             llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
                                    llvm::GlobalValue::ExternalLinkage, name, script_.module);
         function_->setDSOLocal(true);
-        script_.set_attributes(function_);
         builder_.SetInsertPoint(block("entry"));
+        script_.set_attributes(function_);
     }
 
     llvm::BasicBlock* block(const char* name) {

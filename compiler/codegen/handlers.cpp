@@ -66,7 +66,6 @@ llvm::Function* compile_body(ScriptModule& script, uint32_t index, const std::st
     const Variant& variant = script.plan.variants[index];
     auto* type = llvm::FunctionType::get(script.types.void_type, {script.types.pointer}, false);
     llvm::Function* function = script.create_function(type, name);
-    script.set_attributes(function);
     llvm::IRBuilder<> builder(llvm::BasicBlock::Create(script.context, "entry", function));
     script.set_attributes(function);
     llvm::Value* ctx = function->getArg(0);

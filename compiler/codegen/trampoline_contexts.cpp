@@ -141,7 +141,6 @@ void TrampolineCompiler::emit_part(uint32_t number, llvm::Value* ctx, const Emit
     llvm::Function* part =
         script_.create_function(type, "djs_part_" + std::to_string(index_) + "_" +
                                           std::to_string(number) + (return_value_ ? "_r" : "_e"));
-    script_.set_attributes(part);
     part->addFnAttr(llvm::Attribute::NoInline);
     parts_.push_back(part->getName().str());
     std::vector<llvm::Value*> arguments;
@@ -169,6 +168,7 @@ void TrampolineCompiler::emit_part(uint32_t number, llvm::Value* ctx, const Emit
     if (saved)
         saved_[number].values = part->getArg(first + 4);
     builder_.SetInsertPoint(block("entry"));
+    script_.set_attributes(part);
     emit_with(number, part->getArg(first + 3), emit);
     builder_.CreateRetVoid();
     function_ = trampoline;
