@@ -67,6 +67,10 @@ class RulesOfTrampolines : public Generate {
         program_.globals.clear();
         plan_ = {};
         know_offsets(false);
+        kernel_.offset = [known = kernel_.offset](std::string_view name) {
+            return name == "ftrace_regs.regs" ? std::optional(std::pair(std::string(), int64_t{0}))
+                                              : known(name);
+        };
         kernel_.reference = 0xffffffff81000000;
         Global* const n = global("n", Type::Long, Storage::PerCpu);
         for (int i = 0; i < 2; i++) {
@@ -101,14 +105,18 @@ TEST_F(RulesOfTrampolines, AllPartsFollow) {
         for (const HandlerForms forms : {HandlerForms::Chosen, HandlerForms::Called,
                                          HandlerForms::Context, HandlerForms::Separate}) {
             make(kind, forms);
-            bool has_parts = false;
-            options_.plant = [&has_parts](llvm::Module& module) {
+            bool has_parts = false, has_callbacks = false;
+            options_.plant = [&](llvm::Module& module) {
                 expect_rules(module);
-                for (const llvm::Function& function : module)
+                for (const llvm::Function& function : module) {
                     has_parts |= function.getName().starts_with("djs_part_");
+                    has_callbacks |= function.getName().starts_with("djs_by_ftrace_");
+                }
             };
             EXPECT_TRUE(generate()) << render_all(diagnostics_);
             EXPECT_EQ(has_parts, forms == HandlerForms::Separate);
+            EXPECT_EQ(has_callbacks, kind == HandlerKind::Entry && (forms == HandlerForms::Chosen ||
+                                                                    forms == HandlerForms::Called));
         }
 }
 
