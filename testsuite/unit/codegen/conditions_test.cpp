@@ -5,6 +5,7 @@
 #include "kernel_handlers.h"
 
 #include "include/script.h"
+#include "include/statistic.h"
 
 namespace djstap {
 namespace {
@@ -121,6 +122,35 @@ TEST_F(ComparedConditions, HandlersAskTheirOwn) {
         EXPECT_EQ(run(1), 0u);
         EXPECT_EQ(number("c"), hits) << value;
     }
+}
+
+// -t: how long the body takes is added to a statistic, unless the condition keeps it from running.
+TEST_F(ComparedConditions, BodiesAreTimed) {
+    test::Analysis analysis("global n, c\nprobe timer.s(1) if (n > 3) { c = c + 1 }\n"
+                            "probe timer.s(2) { n = get_cycles() }\nprobe end { println(n, c) }",
+                            {.guru = true, .times_probes = true});
+    ASSERT_TRUE(analysis.program) << analysis.errors();
+    const program::Global* const timing = analysis.program->probes[0]->timing;
+    ASSERT_TRUE(timing);
+    const std::string name = timing->name;
+    const auto object = script_.compile(analysis);
+    ASSERT_TRUE(object);
+    object_ = object->object;
+    code_.load(object_);
+    code_.as<char*>("djs_global_" + name) = code_.variable("times", 4096);
+    djs_statistic& times = code_.as<djs_statistic>("times");
+    times.min = INT64_MAX;
+    number("n") = 3;
+    run(0);
+    EXPECT_EQ(times.count, 0);
+    EXPECT_EQ(number("c"), 0);
+    number("n") = 4;
+    for (int i = 1; i <= 3; i++) {
+        run(0);
+        EXPECT_EQ(times.count, i);
+        EXPECT_EQ(number("c"), i);
+    }
+    EXPECT_GT(times.sum, 0);
 }
 
 // What limits a run begins again with it.

@@ -185,6 +185,18 @@ TEST_F(Descriptions, TablesNeedTheMechanismsAndTheirStorage) {
     program_.globals.clear();
     global("statistic", Type::Statistic, Storage::Locked);
     EXPECT_EQ(symbols_for_tables(program_, plan_), storage);
+    program_.globals.clear();
+    for (const auto& [intrinsic, symbols] :
+         {std::pair{"pid", Symbols{}},
+          {"symname", {"djs_symbols_init"}},
+          {"umodname", {"djs_ustack_init"}},
+          {"usymname", {"djs_symbols_init", "djs_ustack_init"}}}) {
+        auto function = std::make_unique<Function>();
+        function->name = function->intrinsic = intrinsic;
+        program_.functions.clear();
+        program_.functions.push_back(std::move(function));
+        EXPECT_EQ(symbols_for_tables(program_, plan_), symbols) << intrinsic;
+    }
 }
 
 TEST_F(Descriptions, CallsNeedTheirFunctions) {

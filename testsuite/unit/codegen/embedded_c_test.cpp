@@ -383,4 +383,12 @@ TEST_F(CodeInC, AVersionMayBeOneNumber) {
     EXPECT_EQ(number("n"), 5 * 256);
 }
 
+TEST_F(CodeInC, VersionsAreDecimal) {
+    script_.version = "5.12";
+    load("function version:long() %{ STAP_RETVALUE = STAP_COMPAT_VERSION; %}\n"
+         "global n\nprobe timer.s(1) { n = version() }\nprobe end { println(n) }");
+    EXPECT_EQ(run(), "");
+    EXPECT_EQ(number("n"), 5 * 256 + 12);
+}
+
 } // namespace djstap

@@ -121,6 +121,18 @@ TEST(FormsOfHandlers, ManyReadMemoryByCalls) {
     EXPECT_FALSE(reads(60));
 }
 
+// A fault takes stack: who may cause one asks how much is left.
+TEST(FormsOfHandlers, ReadersAskForStack) {
+    const auto asks = [](const std::string& statement) {
+        return code_of(statement).find("djs_lacks_stack") != std::string::npos;
+    };
+    EXPECT_TRUE(asks("n = @kderef(4, 4096)"));
+    EXPECT_TRUE(asks("n = user_int(4096)"));
+    EXPECT_TRUE(asks("if (@kderef(4, 4096)) n = 5"));
+    EXPECT_FALSE(asks("n = pid()"));
+    EXPECT_FALSE(asks("a[1]++"));
+}
+
 // Many are not optimized as far as others, because that would take long.
 TEST(FormsOfHandlers, ManyAreOptimizedLess) {
     const auto object = [](HandlerForms forms, int optimization) {
@@ -212,6 +224,20 @@ class FormsOfTrampolines : public Generate {
 };
 
 } // namespace
+
+TEST_F(FormsOfTrampolines, CodeThatIsNoneIsAnError) {
+    probe({});
+    bool planted = false;
+    options_.plant = [&planted](llvm::Module& module) {
+        llvm::Function* const body = module.getFunction("djs_body_0");
+        ASSERT_TRUE(body);
+        llvm::BasicBlock::Create(module.getContext(), "without an end", body);
+        planted = true;
+    };
+    EXPECT_FALSE(generate());
+    EXPECT_TRUE(planted);
+    EXPECT_EQ(diagnostics_.error_count(), 1u);
+}
 
 // Those of a trampoline that has many are made once each, and called.
 TEST_F(FormsOfTrampolines, UpToEightHandlersAreReadAsOne) {

@@ -368,6 +368,18 @@ TEST(Needs, OfFunctionsThatOnlyRead) {
               "context");
 }
 
+// What is said of symbols, where they are looked up.
+TEST(Needs, OfSymbolsAreExplained) {
+    const auto tells = [](const std::string& statement) {
+        KernelScript script;
+        script.options.explain = true;
+        const auto object = script.compile("probe timer.s(1) { " + statement + " }");
+        return object && object->explanation.back().starts_with("symbols: looked up once");
+    };
+    EXPECT_TRUE(tells("println(symname(4096))"));
+    EXPECT_FALSE(tells("println(4096)"));
+}
+
 // These handlers need the context for more than their statements: the guard against themselves, or
 // the comparison of conditions.
 TEST(Needs, OfHandlersThatOthersDependOn) {

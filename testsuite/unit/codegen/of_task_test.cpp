@@ -5,7 +5,9 @@
 #include "kernel_handlers.h"
 
 #include "include/map.h"
+#include "include/record.h"
 #include "include/script.h"
+#include "include/text.h"
 
 #include <algorithm>
 #include <cstring>
@@ -178,6 +180,57 @@ TEST_F(OfTask, Numbers) {
     EXPECT_EQ(global("j"), 78);
     EXPECT_GE(static_cast<uint64_t>(global("k")), before);
     EXPECT_LE(static_cast<uint64_t>(global("k")), __rdtsc());
+}
+
+// A record of a handler with a context: the fields of the event precede the arguments, which are
+// padded to words.
+TEST_F(OfTask, RecordsHaveItsFields) {
+    struct Recorded {
+        uint32_t id, size, committed;
+        alignas(8) char bytes[128];
+    };
+    static Recorded recorded;
+    code_.function(
+        "djs_reserve", +[](djs_ctx*, uint32_t id, uint32_t size) -> void* {
+            recorded = {id, size, 0, {}};
+            return recorded.bytes;
+        });
+    code_.function(
+        "djs_commit", +[](djs_ctx*, void* record, uint32_t size) {
+            EXPECT_EQ(record, static_cast<void*>(recorded.bytes));
+            recorded.committed = size;
+        });
+    code_.function(
+        "memcpy",
+        +[](void* to, const void* from, size_t bytes) { return std::memcpy(to, from, bytes); });
+    code_.function("djs_text_length", djs_text_length);
+    code_.function("djs_text_copy", djs_text_copy);
+    script_.options.event_fields = DJS_EVENT_PID | DJS_EVENT_TID | DJS_EVENT_PROBE;
+    load("global n, t\nprobe timer.s(1) { printf(\"%s %d\\n\", t, 100 / n) }\n"
+         "probe timer.s(2) { n = get_cycles(); t = sprintf(\"%d\", n) }");
+    of_task<uint32_t>("tgid") = 4711;
+    of_task<uint32_t>("pid") = 4712;
+    djs_ctx ctx = {};
+    ctx.scratch = code_.variable("scratch", 65536);
+    global("n") = 5;
+    for (const std::string text : {"", "abc", "abcd", "abcde", "123456789012"}) {
+        std::memcpy(code_.at("djs_global_t"), text.c_str(), text.size() + 1);
+        using Body = void(djs_ctx*);
+        reinterpret_cast<Body*>(code_.at("djs_body_0"))(&ctx);
+        const auto at = [](size_t offset) {
+            uint64_t word;
+            std::memcpy(&word, recorded.bytes + offset, sizeof word);
+            return word;
+        };
+        const size_t padded = (4 + text.size() + 7) / 8 * 8;
+        EXPECT_EQ(recorded.size, 16 + 8 + 8 + padded + 8) << text;
+        EXPECT_EQ(recorded.committed, recorded.size);
+        EXPECT_EQ(at(16), 4711 + (uint64_t{4712} << 32));
+        EXPECT_EQ(at(24), 0u); // the first site
+        EXPECT_EQ(static_cast<uint32_t>(at(32)), text.size());
+        EXPECT_EQ(std::string(recorded.bytes + 36, text.size()), text);
+        EXPECT_EQ(at(32 + padded), 20u);
+    }
 }
 
 // An idle task's parent may be gone: what is no address of the kernel is not read.
