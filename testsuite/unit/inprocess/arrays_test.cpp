@@ -73,6 +73,17 @@ TEST(Arrays, KeysAreLiteralsOfTheirWholeLength) {
     EXPECT_EQ(printed_by(script + "}\n" + end + "}\n", 3), expected);
 }
 
+TEST(Arrays, KeysAreAsLongAsAnyString) {
+    CodegenOptions options;
+    options.limits.MAXSTRINGLEN = 16;
+    EXPECT_EQ(printed_by(R"(
+        global a
+        probe timer.s(100000) { a["0123456789abcdefghij"]++; a["0123456789abcde"] += 5; a["01234567"]++ }
+        probe end { foreach (k+ in a) println(k, " ", strlen(k), " ", a[k]) })",
+                         2, options),
+              "01234567 8 2\n0123456789abcde 15 12\n");
+}
+
 // Keys are evaluated from left to right.
 TEST(Arrays, KeysThatAssign) {
     EXPECT_EQ(printed_by(R"(
@@ -210,6 +221,19 @@ TEST(Statistics, BucketsOfHistograms) {
             println(" ", @hist_linear(s, 10, 40, 10)[1], 5 in @hist_linear(s, 10, 40, 10), 6 in @hist_linear(s, 10, 40, 10), @hist_linear(s, 10, 40, 10)[2])
         })"),
               "0000000:1 1:2 2:1 3:1 4:2 5:2 54321001012345 2101\n");
+}
+
+// Whatever was in the memory in which the buckets of one are copied.
+TEST(Statistics, BucketsOfAnAbsentElementAreEmpty) {
+    EXPECT_EQ(printed_by(R"(
+        global s, t
+        probe begin {
+            s[1] <<< 5; t = "0123456789abcdef"; for (i = 0; i < 5; i++) t .= t
+            println(strlen(t . t) + strlen(t . t . t))
+            foreach (h = b in @hist_log(s[2])) if (h) print(b, ":", h, " ")
+            foreach (h = b in @hist_log(s[1])) if (h) println(h)
+        })"),
+              "1022\n1\n");
 }
 
 // The bounds are further apart than the largest number.

@@ -80,6 +80,16 @@ TEST(CallsOfRuntime, LiteralsInRecordsHaveTheirLength) {
         EXPECT_EQ(print(text_of(length)), one) << length;
     one["djs_text_length"]++;
     EXPECT_EQ(print("t"), one);
+    // A variable that is always the same literal is that.
+    const auto print_variable = [&](const std::string& statements) {
+        return calls("global t\nprobe begin { " + statements +
+                         " printf(\"%s %d\\n\", v, 1) }\n"
+                         "probe end { t = sprintf(\"%d\", strlen(t)) }",
+                     functions);
+    };
+    EXPECT_EQ(print_variable("v = \"literal\";"), none);
+    EXPECT_EQ(print_variable("v = \"literal\"; v = \"another\";"), one);
+    EXPECT_EQ(print_variable("if (strlen(t)) v = \"literal\";")["memcpy"], one["memcpy"]);
 }
 
 // A variable that is set once, to a literal, is not copied at all; neither is an operand that
