@@ -119,7 +119,7 @@ class Switches:
                     re.findall(r"^\S*?((?:compiler|runtime)/\S+?\.(?:cpp|c)):(\d+):\d+: (?:fatal )?error", file.read(), re.MULTILINE)}
 
     def compile_runtime(self, folder, places):
-        """Compiles all of it for a kernel, in a copy; adds to places where it does not compile."""
+        """Compiles all of it for a kernel, in a copy; adds to places where it does not compile. objtool names files alone."""
         copy = os.path.join(self.tree.path, "kbuild")
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(os.path.join(self.tree.path, "runtime"), copy)
@@ -128,8 +128,13 @@ class Switches:
             log.write(done.stdout + done.stderr)
         for path, line in re.findall(r"^(\S+?\.c):(\d+):\d+: error", done.stdout + done.stderr, re.MULTILINE):
             places.add(("runtime/" + os.path.relpath(os.path.join(copy, path), copy), int(line)))
+        # djstap takes no kit whose build gives warnings: no test of a kernel would pass.
+        warned = {os.path.relpath(os.path.join(copy, path), copy) for path in
+                  re.findall(r"^(\S+)\.o: warning: objtool: ", done.stdout + done.stderr, re.MULTILINE)}
+        for path in (f"runtime/{each}.c" for each in warned):
+            places.update((path, line) for each in self.changes.values() if each.path == path for line in self.lines_of(each))
         shutil.rmtree(copy)
-        return done.returncode == 0
+        return done.returncode == 0 and not warned
 
     def lines_of(self, mutant):
         text = self.texts[mutant.path]
