@@ -41,6 +41,7 @@ struct Index::Name {
 // The bytes of a std::string are aligned for any of these: operator new allocates them, because
 // those of a header alone do not fit into the object.
 const Index::Header& Index::header() const {
+    static_assert(sizeof(Header) > 23, "no library's std::string has room for it");
     return *reinterpret_cast<const Header*>(bytes_.data());
 }
 const Index::File* Index::files() const {

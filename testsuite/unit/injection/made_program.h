@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A program that is made up, and a script whose probes are placed in it. What the runtime would do
-// with the places is noted instead: nothing of it runs, so that any processor will do.
+// with the places is noted instead: no handler runs, so that any x86-64 processor will do.
 #pragma once
 #include "injection/injection.h"
 #include "injection/process_facts.h"
@@ -162,7 +162,7 @@ constexpr uint64_t behind_call = 6; // of w
 class MadeFile {
   public:
     MadeFile(const std::string& text, const std::vector<std::string>& options)
-        : folder_(std::move(*TemporaryFolder::create(std::filesystem::current_path()))) {
+        : folder_(std::move(*TemporaryFolder::create(DJSTAP_BINARY_DIR))) {
         const std::string source = folder_.file("made.s");
         EXPECT_TRUE(write_file(source, text));
         std::vector<std::string> link{"ld", "-o", path(), object_path()};

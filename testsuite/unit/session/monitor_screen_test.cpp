@@ -19,6 +19,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <termios.h>
 #include <thread>
 #include <unistd.h>
@@ -57,6 +58,8 @@ class MonitorScreenTest : public testing::Test {
         auto answer = Pipe::open();
         EXPECT_TRUE(answer);
         auto child = Process::fork([&] {
+            // If the test is ended, the process waits for keys that nobody types.
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
             dup2(input < 0 ? theirs_.get() : input, STDIN_FILENO);
             dup2(output < 0 ? theirs_.get() : output, STDOUT_FILENO);
             for (const char* each : {"LINES", "COLUMNS", "ESCDELAY", "LC_ALL", "LC_CTYPE", "LANG"})
