@@ -44,10 +44,8 @@ RegexTables::RegexTables(llvm::Module& module, const AbiTypes& types,
 }
 
 llvm::Constant* RegexTables::bytes(llvm::Constant* data) {
-    auto* variable = new llvm::GlobalVariable(module_, data->getType(), true,
-                                              llvm::GlobalValue::PrivateLinkage, data, "djs_regex");
-    variable->setDSOLocal(true);
-    return variable;
+    return new llvm::GlobalVariable(module_, data->getType(), true,
+                                    llvm::GlobalValue::PrivateLinkage, data, "djs_regex");
 }
 
 void RegexTables::compile(const program::RegexMatch& match, Diagnostics& diagnostics) {
