@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Conditions of probes, executed: whoever may change one compares it with what was found before,
 // and tells the runtime, which arms or disarms the probe's sites.
-#include "kernel_code.h"
-#include "kernel_handlers.h"
+#include "loaded_script.h"
 
 #include "include/script.h"
 #include "include/statistic.h"
@@ -10,7 +9,7 @@
 namespace djstap {
 namespace {
 
-class ComparedConditions : public testing::Test {
+class ComparedConditions : public LoadedScript {
   public: // for the functions of the kernel
     static inline ComparedConditions* test_ = nullptr;
     unsigned changes_ = 0;
@@ -19,23 +18,14 @@ class ComparedConditions : public testing::Test {
   protected:
     void SetUp() override {
         test_ = this;
-        ASSERT_TRUE(code_.is_there());
-        script_.kernel.reference = 0xffffffff81000000;
-        script_.kernel.mitigations = {false, false, false};
-        for (const char* const name :
-             {"memset", "djs_gate", "djs_cpu", "__preempt_count", "djs_biases"})
-            code_.variable(name, 256);
+        LoadedScript::SetUp();
+        if (HasFatalFailure())
+            return;
         ctx_.scratch = code_.variable("scratch", 65536);
         code_.function("djs_conditions_changed", +[] { test_->changes_++; });
         code_.function(
             "djs_fail", +[](djs_ctx* ctx, const char* message, uint32_t) { ctx->error = message; });
         code_.function("djs_more_actions", +[](djs_ctx*, uint32_t) { return uint32_t{0}; });
-    }
-    void load(const std::string& text) {
-        const auto object = script_.compile(text);
-        ASSERT_TRUE(object);
-        object_ = object->object;
-        code_.load(object_);
     }
     // Runs a handler; returns how often the runtime was told of a change.
     unsigned run(unsigned handler) {
@@ -46,14 +36,9 @@ class ComparedConditions : public testing::Test {
         reinterpret_cast<Body*>(code_.at("djs_body_" + std::to_string(handler)))(&ctx_);
         return changes_;
     }
-    int64_t& number(const std::string& name) { return code_.as<int64_t>("djs_global_" + name); }
     uint32_t& state(unsigned condition) {
         return (&code_.as<uint32_t>("djs_condition_states"))[condition];
     }
-
-    test::KernelScript script_;
-    KernelCode code_;
-    std::string object_;
 };
 
 } // namespace

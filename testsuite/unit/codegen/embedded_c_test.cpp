@@ -2,8 +2,7 @@
 // C code in a script, compiled and executed with the handlers that call it: what it is given and
 // returns, however it ends, and the global variables that it reads and writes. The header that it
 // includes is one of the test's own.
-#include "kernel_code.h"
-#include "kernel_handlers.h"
+#include "loaded_script.h"
 
 #include "include/map.h"
 #include "include/script.h"
@@ -33,7 +32,7 @@ static inline void strscpy(char *to, const char *from, int size)
 }
 )";
 
-class CodeInC : public testing::Test {
+class CodeInC : public LoadedScript {
   public: // for the functions of the kernel
     static inline CodeInC* test_ = nullptr;
     djs_ctx ctx_ = {};
@@ -43,13 +42,10 @@ class CodeInC : public testing::Test {
 
     void SetUp() override {
         test_ = this;
-        ASSERT_TRUE(code_.is_there());
-        script_.kernel.reference = 0xffffffff81000000;
-        script_.kernel.mitigations = {false, false, false};
+        LoadedScript::SetUp();
+        if (HasFatalFailure())
+            return;
         script_.options.limits.MAXSTRINGLEN = string_bytes;
-        for (const char* const name :
-             {"memset", "djs_gate", "djs_cpu", "__preempt_count", "djs_biases"})
-            code_.variable(name, 256);
         ctx_.scratch = code_.variable("scratch", 65536);
         code_.function("djs_text_copy", djs_text_copy);
         code_.function("djs_text_concat", djs_text_concat);
@@ -85,9 +81,8 @@ class CodeInC : public testing::Test {
         ASSERT_EQ(system(command.c_str()), 0) << object->c_source;
         const auto all = read_file(folder.path + "/all.o");
         ASSERT_TRUE(all);
-        object_ = *all;
         meta_ = object->meta;
-        code_.load(object_);
+        load_object(*all);
     }
     // Runs a handler; returns its error, or an empty string.
     std::string run(unsigned handler = 0) {
@@ -101,7 +96,6 @@ class CodeInC : public testing::Test {
         EXPECT_EQ(ctx_.embedded_used, 0u);
         return ctx_.error ? ctx_.error : "";
     }
-    int64_t& number(const std::string& name) { return code_.as<int64_t>("djs_global_" + name); }
     std::string text(const std::string& name) { return code_.at("djs_global_" + name); }
     djs_map* make_map(const std::string& array, std::vector<djs_type> keys, djs_type value,
                       uint32_t capacity = 8) {
@@ -116,9 +110,7 @@ class CodeInC : public testing::Test {
         return code_.as<djs_map*>("djs_global_" + array) = djs_map_init(memory, &shape, 12345);
     }
 
-    test::KernelScript script_;
-    KernelCode code_;
-    std::string object_, meta_;
+    std::string meta_;
 };
 
 } // namespace

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What handlers find of the current task without a call, executed: its numbers, its name and the
 // memory of its process, also as the keys of arrays, which are those of the runtime (runtime/map).
-#include "kernel_code.h"
-#include "kernel_handlers.h"
+#include "loaded_script.h"
 
 #include "include/map.h"
 #include "include/record.h"
@@ -40,7 +39,7 @@ class WithoutSmap {
     }
 };
 
-class OfTask : public testing::Test {
+class OfTask : public LoadedScript {
   public: // for the functions of the kernel
     static inline OfTask* test_ = nullptr;
     unsigned inserts_ = 0;
@@ -53,13 +52,12 @@ class OfTask : public testing::Test {
 
     void SetUp() override {
         test_ = this;
-        ASSERT_TRUE(code_.is_there());
-        script_.kernel.reference = 0xffffffff81000000;
-        script_.kernel.mitigations = {false, false, false};
+        LoadedScript::SetUp();
+        if (HasFatalFailure())
+            return;
         for (const char* const name :
-             {"memset", "djs_gate", "djs_cpu", "__preempt_count", "djs_biases", "current_task",
-              "cpu_number", "djs_loaded_mm", "djs_traced_pid", "djs_reader_pid", "loaded mm",
-              "task", "cred"})
+             {"current_task", "cpu_number", "djs_loaded_mm", "djs_traced_pid", "djs_reader_pid",
+              "loaded mm", "task", "cred"})
             code_.variable(name, 256);
         code_.as<uint32_t>("__preempt_count") = 0x80000000; // nothing is due
         code_.as<char*>("current_task") = code_.at("task");
@@ -100,14 +98,7 @@ class OfTask : public testing::Test {
         return *reinterpret_cast<uint32_t*>(code_.at("cred") +
                                             script_.offsets.at("cred." + field).second);
     }
-    int64_t& global(const std::string& name) { return code_.as<int64_t>("djs_global_" + name); }
 
-    void load(const std::string& text) {
-        const auto object = script_.compile(text);
-        ASSERT_TRUE(object);
-        object_ = object->object;
-        code_.load(object_);
-    }
     // Runs the handler of a timer.
     void run(unsigned handler = 0) {
         const VirtualInterrupts interrupts;
@@ -144,10 +135,6 @@ class OfTask : public testing::Test {
         const void* const found = djs_map_find(map, &key);
         return found ? *static_cast<const int64_t*>(found) : -1;
     }
-
-    test::KernelScript script_;
-    KernelCode code_;
-    std::string object_;
 };
 
 } // namespace
@@ -168,18 +155,18 @@ TEST_F(OfTask, Numbers) {
     code_.as<uint32_t>("djs_reader_pid") = 78;
     const uint64_t before = __rdtsc();
     run();
-    EXPECT_EQ(global("a"), 4711);
-    EXPECT_EQ(global("b"), 4712);
-    EXPECT_EQ(global("c"), 0xfffffffe);
-    EXPECT_EQ(global("d"), 1001);
-    EXPECT_EQ(global("e"), 100);
-    EXPECT_EQ(global("f"), 65534);
-    EXPECT_EQ(global("g"), 3);
-    EXPECT_EQ(global("h"), reinterpret_cast<int64_t>(code_.at("task")));
-    EXPECT_EQ(global("i"), 77);
-    EXPECT_EQ(global("j"), 78);
-    EXPECT_GE(static_cast<uint64_t>(global("k")), before);
-    EXPECT_LE(static_cast<uint64_t>(global("k")), __rdtsc());
+    EXPECT_EQ(number("a"), 4711);
+    EXPECT_EQ(number("b"), 4712);
+    EXPECT_EQ(number("c"), 0xfffffffe);
+    EXPECT_EQ(number("d"), 1001);
+    EXPECT_EQ(number("e"), 100);
+    EXPECT_EQ(number("f"), 65534);
+    EXPECT_EQ(number("g"), 3);
+    EXPECT_EQ(number("h"), reinterpret_cast<int64_t>(code_.at("task")));
+    EXPECT_EQ(number("i"), 77);
+    EXPECT_EQ(number("j"), 78);
+    EXPECT_GE(static_cast<uint64_t>(number("k")), before);
+    EXPECT_LE(static_cast<uint64_t>(number("k")), __rdtsc());
 }
 
 // A record of a handler with a context: the fields of the event precede the arguments, which are
@@ -212,7 +199,7 @@ TEST_F(OfTask, RecordsHaveItsFields) {
     of_task<uint32_t>("pid") = 4712;
     djs_ctx ctx = {};
     ctx.scratch = code_.variable("scratch", 65536);
-    global("n") = 5;
+    number("n") = 5;
     for (const std::string text : {"", "abc", "abcd", "abcde", "123456789012"}) {
         std::memcpy(code_.at("djs_global_t"), text.c_str(), text.size() + 1);
         using Body = void(djs_ctx*);
@@ -239,7 +226,7 @@ TEST_F(OfTask, AParentThatIsGoneIsNone) {
     of_task<char*>("real_parent") = code_.at("task");
     of_task<uint32_t>("tgid") = 4711;
     run();
-    EXPECT_EQ(global("a"), 0);
+    EXPECT_EQ(number("a"), 0);
 }
 
 // The kernel does not clear what follows a name's end. A name that is known is found in its bucket
@@ -250,7 +237,7 @@ TEST_F(OfTask, NamesAreKeys) {
     for (const std::string name : {"", "a", "init", "kthread", "kthreadd", "swapper/0",
                                    "fourteen chars", "fifteen letters"}) {
         djs_map* const map = make_map("b");
-        global("n") = 0;
+        number("n") = 0;
         inserts_ = 0;
         for (const char junk : {'x', '\0', '\xff'}) {
             char* const at = &of_task<char>("comm");
@@ -261,7 +248,7 @@ TEST_F(OfTask, NamesAreKeys) {
         EXPECT_EQ(value_of(map, name), 3) << name;
         EXPECT_EQ(djs_map_count(map), 1u) << name;
         EXPECT_EQ(inserts_, 1u) << name;
-        EXPECT_EQ(global("n"), 1 + 2 + 3) << name;
+        EXPECT_EQ(number("n"), 1 + 2 + 3) << name;
     }
 }
 
@@ -297,7 +284,7 @@ TEST_F(OfTask, ShortTextsOfTheProcessAreKeys) {
     load(text + end + "}");
     char* const process = code_.variable("memory of the process", 64);
     for (const unsigned at : {0u, 3u}) {
-        global("p") = reinterpret_cast<int64_t>(process + at);
+        number("p") = reinterpret_cast<int64_t>(process + at);
         for (size_t i = 0; i < sizes.size(); i++)
             for (unsigned length = 0; length <= sizes[i] + 2; length++) {
                 djs_map* const map = make_map("b" + std::to_string(i));
@@ -322,7 +309,7 @@ TEST_F(OfTask, TextsOfOtherMemoryAreReadByTheRuntime) {
     load("global b, p = 1\nprobe timer.s(1) { b[user_string_n(p, 9)]++ }\n"
          "probe timer.s(2) { p = get_cycles() }\nprobe end { foreach (k in b) println(k, b[k]) }");
     djs_map* const map = make_map("b");
-    global("p") = 4096;
+    number("p") = 4096;
     of_task<uint64_t>("mm") = 0;
     words_ = "from there";
     words_.resize(9);
@@ -350,15 +337,15 @@ TEST_F(OfTask, NumbersOfTheProcess) {
     const uint64_t value = 0x8182838485868788;
     code_.variable("memory of the process", 64);
     code_.as<uint64_t>("memory of the process") = value;
-    global("p") = reinterpret_cast<int64_t>(code_.at("memory of the process"));
+    number("p") = reinterpret_cast<int64_t>(code_.at("memory of the process"));
     run();
-    EXPECT_EQ(global("a"), 0x88);
-    EXPECT_EQ(global("b"), 0x8788);
-    EXPECT_EQ(global("c"), 0x85868788);
-    EXPECT_EQ(global("d"), static_cast<int64_t>(value));
-    EXPECT_EQ(global("e"), static_cast<int8_t>(value));
-    EXPECT_EQ(global("f"), static_cast<int32_t>(value));
-    EXPECT_EQ(global("g"), 0x85868788);
+    EXPECT_EQ(number("a"), 0x88);
+    EXPECT_EQ(number("b"), 0x8788);
+    EXPECT_EQ(number("c"), 0x85868788);
+    EXPECT_EQ(number("d"), static_cast<int64_t>(value));
+    EXPECT_EQ(number("e"), static_cast<int8_t>(value));
+    EXPECT_EQ(number("f"), static_cast<int32_t>(value));
+    EXPECT_EQ(number("g"), 0x85868788);
     EXPECT_EQ(log_, "");
 }
 
@@ -369,30 +356,30 @@ TEST_F(OfTask, NumbersOfOtherMemoryAreReadByTheRuntime) {
         "function at(where) { try { return @uderef(2, where) / 2 } catch { return 7 } }\n"
         "probe timer.s(1) { a = at(p) }\nprobe timer.s(2) { b = 1; b = @uderef(4, p); b = b + 1 }\n"
         "probe timer.s(3) { p = get_cycles() }\nprobe end { println(a, b) }");
-    global("p") = 4096;
+    number("p") = 4096;
     of_task<uint64_t>("mm") = 0;
     loaded_ = {0xffffffffffff8000, 0}; // the upper bytes say nothing
     run(0);
-    EXPECT_EQ(global("a"), 0x4000);
+    EXPECT_EQ(number("a"), 0x4000);
     run(1);
-    EXPECT_EQ(global("b"), 0xffff8001);
+    EXPECT_EQ(number("b"), 0xffff8001);
     const std::string two = " load 4096," + std::to_string(2 | DJS_READ_PROCESS),
                       four = " load 4096," + std::to_string(4 | DJS_READ_PROCESS);
     EXPECT_EQ(log_, two + four);
     log_.clear();
     loaded_.status = -1;
     run(0);
-    EXPECT_EQ(global("a"), 7);
+    EXPECT_EQ(number("a"), 7);
     run(1);
-    EXPECT_EQ(global("b"), 1);
+    EXPECT_EQ(number("b"), 1);
     EXPECT_EQ(log_, two + four + " unread 4096," + std::to_string(4 | DJS_READ_PROCESS));
     log_.clear();
     loaded_.status = 1;
-    global("a") = 3;
+    number("a") = 3;
     run(0);
-    EXPECT_EQ(global("a"), 3);
+    EXPECT_EQ(number("a"), 3);
     run(1);
-    EXPECT_EQ(global("b"), 1);
+    EXPECT_EQ(number("b"), 1);
     EXPECT_EQ(log_, two + four);
 }
 
