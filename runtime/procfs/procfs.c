@@ -330,6 +330,13 @@ static long folder_links(void)
 	return links;
 }
 
+/* The folder of all scripts disappears with the last script's. */
+static void remove_root_if_empty(void)
+{
+	if (folder_links() == 2)
+		remove_proc_entry(PROCFS_ROOT, NULL);
+}
+
 /* Creates a script's folder in that of all scripts, or returns an error. */
 static struct proc_dir_entry *make_folder(void)
 {
@@ -342,6 +349,8 @@ static struct proc_dir_entry *make_folder(void)
 	links = folder_links();
 	if (links > 0 || (!links && proc_mkdir(PROCFS_ROOT, NULL)))
 		folder = proc_mkdir(path, NULL);
+	if (!folder)
+		remove_root_if_empty();
 	folder_unlock();
 	if (links < 0)
 		return ERR_PTR(links);
@@ -353,8 +362,7 @@ static void remove_folder(struct proc_dir_entry *folder)
 {
 	proc_remove(folder);
 	folder_lock();
-	if (folder_links() == 2) /* it contains no other script's folder */
-		remove_proc_entry(PROCFS_ROOT, NULL);
+	remove_root_if_empty();
 	folder_unlock();
 }
 

@@ -149,8 +149,15 @@ TEST_F(ProcFiles, NeedTheFileSystem) {
     test_procfs_begin();
     test_procfs_refuses_own = true;
     EXPECT_EQ(test_procfs_attach(), -ENOMEM);
+    EXPECT_FALSE(test_procfs_has_root);
     end();
     EXPECT_EQ(guarded_count(), 0U);
+    test_procfs_begin();
+    test_procfs_has_root = test_procfs_refuses_own = true;
+    test_procfs_others = 1;
+    EXPECT_EQ(test_procfs_attach(), -ENOMEM);
+    EXPECT_TRUE(test_procfs_has_root);
+    end();
     test_procfs_begin();
     test_procfs_refuses_file = true;
     EXPECT_EQ(test_procfs_attach(), -EINVAL);
