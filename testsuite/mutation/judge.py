@@ -155,8 +155,8 @@ class Run:
         missing = [(self.tree.path, self.tree.build, self.releases[0], each) for each in read if wanted[each] not in known]
         if missing:
             say(f"reading {len(missing)} sources")
-            # What the build makes (the grammar's parser, the agent) is included by some.
-            self.tree.compile(self.programs)
+            if not self.tree.generate():
+                sys.exit(f"mutate: what sources include cannot be made: {self.tree.log}")
             try:
                 with multiprocessing.Pool(os.cpu_count()) as pool:
                     for name, blocks, found, errors in pool.imap_unordered(analyse, missing):

@@ -97,10 +97,20 @@ class Tree:
         """Do these, or all, compile?"""
         return self.logged(["cmake", "--build", self.build] + (["--target", *targets] if targets else [])).returncode == 0
 
+    def generate(self):
+        """Writes the sources that others include (the grammar's parser, the agent in an array), without compiling what includes them: each of
+        the build's targets has one that stands for what it waits for."""
+        waited_for = self.targets(r"cmake_object_order_depends_target_\w+")
+        return bool(waited_for) and self.compile(waited_for)
+
+    def targets(self, name):
+        """Names of the build's targets that match this."""
+        listed = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"], check=True, capture_output=True, text=True).stdout
+        return sorted(set(re.findall(rf"^({name}): phony$", listed, re.MULTILINE)))
+
     def unit_programs(self):
         """Names of the programs of unit tests, built or not."""
-        targets = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"], check=True, capture_output=True, text=True).stdout
-        return sorted(set(re.findall(r"^(unit_\w+): phony$", targets, re.MULTILINE)))
+        return self.targets(r"unit_\w+")
 
     def logged(self, command):
         with open(self.log, "ab") as log:
