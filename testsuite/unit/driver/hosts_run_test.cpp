@@ -8,7 +8,6 @@
 #include "parsed_options.h"
 
 #include <csignal>
-#include <unistd.h>
 
 namespace djstap::driver {
 namespace {
@@ -61,8 +60,7 @@ class HostsRuns : public OwnLibrary {
         const auto status = run_on_hosts(*invocation_);
         told = testing::internal::GetCapturedStderr();
         printed = testing::internal::GetCapturedStdout();
-        while (!hosts_.leftovers().empty()) // hosts clean up by themselves
-            usleep(1000);
+        hosts_.wait_until_nothing_is_left();
         reported.clear();
         for (const Diagnostic& each : invocation_->diagnostics.all())
             reported += each.message + "\n";

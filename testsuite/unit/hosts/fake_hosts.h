@@ -8,9 +8,11 @@
 #include "system/file.h"
 #include "system/temporary.h"
 
+#include <chrono>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace djstap::hosts {
@@ -66,6 +68,13 @@ class FakeHosts {
         for (const auto& entry : std::filesystem::directory_iterator(folder_.file("tmp")))
             names.push_back(entry.path().filename());
         return names;
+    }
+    // Hosts clean up by themselves, after what was connected to them has ended.
+    void wait_until_nothing_is_left() const {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+        while (!leftovers().empty() && std::chrono::steady_clock::now() < end)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        EXPECT_EQ(leftovers(), std::vector<std::string>{});
     }
     std::string file(const std::string& name) const { return folder_.file(name); }
 

@@ -59,10 +59,6 @@ class FanOutTest : public testing::Test {
                       {GlobalsFrame{}, EndFrame{}});
     }
     std::string failure(size_t host) const { return fan_out_->host(host).failure().value_or(""); }
-    void wait_until_nothing_is_left() const {
-        while (!hosts_.leftovers().empty())
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
 
     FakeHosts hosts_;
     std::map<std::string, std::string> frames_; // letters, and what was printed

@@ -149,7 +149,7 @@ TEST_F(FanOutTest, NamesGarbage) {
         fan_out_->wait_for(Stage::Ended);
         EXPECT_FALSE(failure(0).empty());
         fan_out_.reset();
-        wait_until_nothing_is_left();
+        hosts_.wait_until_nothing_is_left();
     }
 }
 
@@ -372,7 +372,7 @@ TEST_F(FanOutTest, HostsCleanUpWhenTheControllerIsGone) {
     fan_out_->serve(milliseconds(10));
     EXPECT_EQ(hosts_.leftovers().size(), 2u);
     fan_out_.reset(); // kills what reaches the hosts
-    wait_until_nothing_is_left();
+    hosts_.wait_until_nothing_is_left();
 }
 
 TEST_F(FanOutTest, ARequestToStopEndsEveryWait) {

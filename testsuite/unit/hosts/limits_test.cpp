@@ -82,7 +82,7 @@ TEST_F(HostLimits, WhatPrecedesTheDescriptionIsBounded) {
         EXPECT_EQ(fan_out_->host(0).stage(), bytes == most ? Stage::Loaded : Stage::Ended);
         finish();
         fan_out_.reset();
-        wait_until_nothing_is_left();
+        hosts_.wait_until_nothing_is_left();
     }
 }
 
@@ -202,7 +202,7 @@ TEST_F(DjrunOfHosts, IsStoredAsAWhole) {
         EXPECT_EQ(failure(0), counted == "2" ? "it cannot store djstap's files" : "") << counted;
         EXPECT_EQ(fan_out_->host(0).stage(), counted == "2" ? Stage::Ended : Stage::Ready);
         fan_out_.reset();
-        wait_until_nothing_is_left();
+        hosts_.wait_until_nothing_is_left();
     }
 }
 
