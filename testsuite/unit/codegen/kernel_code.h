@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A script's object in this process's memory, and code of a kernel that calls it. The base of
-// per-CPU memory is 0 here, so that its variables are plain memory, and instructions that only the
-// kernel may execute are executed by a handler of the signals that they cause.
+// per-CPU memory is 0 here, so that its variables are plain memory.
 #pragma once
 #include "generate.h"
 
@@ -20,33 +19,41 @@
 
 namespace djstap {
 
-// While it lives, `cli` and `sti` change only this.
-class VirtualInterrupts {
+// While it lives, instructions that only the kernel may execute are executed here: `cli` and `sti`
+// change only this, `stac` and `clac` nothing.
+class PrivilegedInstructions {
   public:
-    VirtualInterrupts() {
+    PrivilegedInstructions() {
         struct sigaction action = {};
         action.sa_sigaction = execute;
         action.sa_flags = SA_SIGINFO;
-        sigaction(SIGSEGV, &action, &before_);
-        are_on = true;
+        sigaction(SIGSEGV, &action, &protection_before_);
+        sigaction(SIGILL, &action, &illegal_before_);
+        interrupts_are_on = true;
         changes = 0;
     }
-    ~VirtualInterrupts() { sigaction(SIGSEGV, &before_, nullptr); }
-    static inline volatile bool are_on = true;
+    ~PrivilegedInstructions() { give_back(); }
+    static inline volatile bool interrupts_are_on = true;
     static inline volatile unsigned changes = 0;
 
   private:
-    static inline struct sigaction before_ = {};
+    static inline struct sigaction protection_before_ = {}, illegal_before_ = {};
+    static void give_back() {
+        sigaction(SIGSEGV, &protection_before_, nullptr);
+        sigaction(SIGILL, &illegal_before_, nullptr);
+    }
     static void execute(int, siginfo_t*, void* context) {
         greg_t& next = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-        const uint8_t instruction = *reinterpret_cast<const uint8_t*>(next);
-        if (instruction != 0xfa && instruction != 0xfb) {
-            sigaction(SIGSEGV, &before_, nullptr);
-            return; // to fail again
+        const auto* const code = reinterpret_cast<const uint8_t*>(next);
+        if (code[0] == 0xfa || code[0] == 0xfb) {
+            interrupts_are_on = code[0] == 0xfb;
+            changes = changes + 1;
+            next++;
+        } else if (code[0] == 0x0f && code[1] == 0x01 && (code[2] == 0xca || code[2] == 0xcb)) {
+            next += 3;
+        } else {
+            give_back(); // to fail again
         }
-        are_on = instruction == 0xfb;
-        changes = changes + 1;
-        next++;
     }
 };
 

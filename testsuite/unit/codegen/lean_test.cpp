@@ -176,7 +176,7 @@ class Clocks : public InKernel {
             load();
         }
         const int64_t before = counter();
-        const VirtualInterrupts interrupts;
+        const PrivilegedInstructions executed;
         call(0, 1, 2);
         return counter() - before;
     }

@@ -31,7 +31,7 @@ class LockedHandlers : public InKernel {
                 test_->tell("leave", handler);
                 test_->log_ += "(" + std::to_string(flags) + ")";
                 EXPECT_EQ(test_->of_cpu("locked_alone"), 0);
-                VirtualInterrupts::are_on = true;
+                PrivilegedInstructions::interrupts_are_on = true;
             });
         code_.function(
             "djs_fail_alone", +[](const char* message, uint32_t place) {
@@ -45,7 +45,8 @@ class LockedHandlers : public InKernel {
         code_.function(
             "djs_fn_local_clock_ns", +[](void*) {
                 test_->seen_.push_back({test_->has_lock_ ? test_->holders() : 0,
-                                        VirtualInterrupts::are_on, test_->of_cpu("locked_alone")});
+                                        PrivilegedInstructions::interrupts_are_on,
+                                        test_->of_cpu("locked_alone")});
                 return int64_t{5};
             });
         code_.function("djs_map_insert_slot", +[]() -> void* { return nullptr; });
@@ -54,7 +55,7 @@ class LockedHandlers : public InKernel {
     uint64_t asked(const std::string& what, const char* handler) {
         tell(what, handler);
         if (!yielded_)
-            VirtualInterrupts::are_on = true;
+            PrivilegedInstructions::interrupts_are_on = true;
         return yielded_;
     }
     void tell(const std::string& what, const char* handler) {
@@ -94,10 +95,10 @@ class LockedHandlers : public InKernel {
     std::string run() {
         log_.clear();
         seen_.clear();
-        const VirtualInterrupts interrupts;
+        const PrivilegedInstructions executed;
         EXPECT_EQ(call(0, 30, 12), 42u);
-        EXPECT_TRUE(VirtualInterrupts::are_on);
-        changes_ = VirtualInterrupts::changes;
+        EXPECT_TRUE(PrivilegedInstructions::interrupts_are_on);
+        changes_ = PrivilegedInstructions::changes;
         EXPECT_EQ(of_cpu("locked_alone"), nested_);
         return log_;
     }

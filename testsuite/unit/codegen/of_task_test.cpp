@@ -15,30 +15,6 @@
 namespace djstap {
 namespace {
 
-// While it lives, `stac` and `clac`, which only the kernel may execute, do nothing.
-class WithoutSmap {
-  public:
-    WithoutSmap() {
-        struct sigaction action = {};
-        action.sa_sigaction = skip;
-        action.sa_flags = SA_SIGINFO;
-        sigaction(SIGILL, &action, &before_);
-    }
-    ~WithoutSmap() { sigaction(SIGILL, &before_, nullptr); }
-
-  private:
-    static inline struct sigaction before_ = {};
-    static void skip(int, siginfo_t*, void* context) {
-        greg_t& next = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-        const auto* instruction = reinterpret_cast<const uint8_t*>(next);
-        if (instruction[0] == 0x0f && instruction[1] == 0x01 &&
-            (instruction[2] == 0xca || instruction[2] == 0xcb))
-            next += 3;
-        else
-            sigaction(SIGILL, &before_, nullptr); // to fail again
-    }
-};
-
 class OfTask : public LoadedScript {
   public: // for the functions of the kernel
     static inline OfTask* test_ = nullptr;
@@ -101,13 +77,12 @@ class OfTask : public LoadedScript {
 
     // Runs the handler of a timer.
     void run(unsigned handler = 0) {
-        const VirtualInterrupts interrupts;
-        const WithoutSmap unguarded;
+        const PrivilegedInstructions executed;
         uint64_t registers[32] = {};
         using Handler = int(void*, void*);
         const auto name = "djs_by_regs_" + std::to_string(handler);
         EXPECT_EQ(reinterpret_cast<Handler*>(code_.at(name))(nullptr, registers), 0);
-        EXPECT_TRUE(VirtualInterrupts::are_on);
+        EXPECT_TRUE(PrivilegedInstructions::interrupts_are_on);
         EXPECT_EQ(of_task<uint32_t>("pagefault_disabled"), 0u);
         EXPECT_EQ(code_.as<uint32_t>("__preempt_count"), 0x80000000);
     }
