@@ -3,6 +3,8 @@
 #include "cache/cache.h"
 #include "system/trust.h"
 
+#include "surroundings.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,18 +22,10 @@ constexpr uid_t somebody = 12345;
 
 class Trust : public testing::Test {
   protected:
-    void SetUp() override {
-        char name[] = "/tmp/djstap-cache-XXXXXX";
-        ASSERT_NE(mkdtemp(name), nullptr);
-        path = name;
-    }
-    void TearDown() override { fs::remove_all(path); }
-
     std::string file(const std::string& name, const std::string& text = "text") const {
-        fs::create_directories(fs::path(path + "/" + name).parent_path());
-        std::ofstream(path + "/" + name) << text;
-        chmod((path + "/" + name).c_str(), 0644);
-        return path + "/" + name;
+        const std::string written = own_folder.write(name, text);
+        chmod(written.c_str(), 0644);
+        return written;
     }
     // Only root can change the owner of files.
     static void give_away(const std::string& what) {
@@ -43,7 +37,8 @@ class Trust : public testing::Test {
         return status ? "" : status.failure().message;
     }
 
-    std::string path;
+    const test::TestFolder own_folder;
+    const std::string path = own_folder.path;
 };
 
 TEST_F(Trust, OwnFilesAndFoldersAre) {
@@ -133,14 +128,12 @@ TEST_F(Trust, TablesOfOthersAreMadeAgain) {
 TEST_F(Trust, RootDoesNotTakeSomebodysHome) {
     if (geteuid() != 0)
         GTEST_SKIP() << "root alone has another folder";
-    for (const char* name : {"DJSTAP_CACHE", "XDG_CACHE_HOME"})
-        unsetenv(name);
-    setenv("HOME", path.c_str(), 1);
+    const test::Environment cache("DJSTAP_CACHE"), of_user("XDG_CACHE_HOME"), home("HOME", path);
     EXPECT_EQ(cache_directory(), path + "/.cache/djstap");
     give_away(path);
     EXPECT_EQ(cache_directory(), "/var/cache/djstap");
     // an explicit setting is kept: it is refused when it is used
-    setenv("DJSTAP_CACHE", path.c_str(), 1);
+    cache.set(path);
     EXPECT_EQ(cache_directory(), path);
 }
 

@@ -5,6 +5,8 @@
 #include "documentation/variables.h"
 #include "library/library.h"
 
+#include "surroundings.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -187,14 +189,10 @@ TEST(Language, PointsHaveTheirForms) {
 
 struct OwnLibrary : testing::Test {
     void SetUp() override {
-        std::string name = fs::temp_directory_path() / "djstap-documentation-XXXXXX";
-        path = mkdtemp(name.data());
-        setenv("DJSTAP_CACHE", (path + "/cache").c_str(), 1);
         context.kernel_release = [] { return "6.1.0-test"; };
         context.kernel_config = [](const std::string&) { return ""; };
         fs::create_directories(path + "/lib");
     }
-    void TearDown() override { fs::remove_all(path); }
     std::vector<Documentation> document(const std::string& text, const std::string& macros = "") {
         std::ofstream(path + "/lib/own.stp") << text;
         std::ofstream(path + "/lib/own.stpm") << macros;
@@ -208,7 +206,9 @@ struct OwnLibrary : testing::Test {
         return text;
     }
 
-    std::string path;
+    const test::TestFolder own_folder;
+    const std::string path = own_folder.path;
+    const test::Environment cache{"DJSTAP_CACHE", path + "/cache"};
     SourceManager sources;
     Diagnostics diagnostics{sources};
     PreprocessorContext context;

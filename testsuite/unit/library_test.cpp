@@ -4,6 +4,8 @@
 #include "library/index.h"
 #include "library/scan.h"
 
+#include "surroundings.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -31,17 +33,11 @@ using Names = std::vector<std::string>;
 
 struct LibraryFolder : testing::Test {
     void SetUp() override {
-        std::string name = fs::temp_directory_path() / "djstap-library-XXXXXX";
-        path = mkdtemp(name.data());
-        setenv("DJSTAP_CACHE", (path + "/cache").c_str(), 1);
         context.kernel_release = [] { return "6.1.0-test"; };
         context.kernel_config = [](const std::string&) { return ""; };
     }
-    void TearDown() override { fs::remove_all(path); }
     void write(const std::string& name, const std::string& text) const {
-        const fs::path file = fs::path(path) / "lib" / name;
-        fs::create_directories(file.parent_path());
-        std::ofstream(file) << text;
+        own_folder.write("lib/" + name, text);
     }
     std::unique_ptr<Library> open() {
         return Library::open({path + "/lib"}, sources, context, diagnostics);
@@ -53,7 +49,9 @@ struct LibraryFolder : testing::Test {
         return files;
     }
 
-    std::string path;
+    const test::TestFolder own_folder;
+    const std::string path = own_folder.path;
+    const test::Environment cache{"DJSTAP_CACHE", path + "/cache"};
     SourceManager sources;
     Diagnostics diagnostics{sources};
     PreprocessorContext context;

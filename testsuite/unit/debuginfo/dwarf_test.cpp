@@ -3,6 +3,8 @@
 
 #include "image/elf_file.h"
 
+#include "../surroundings.h"
+
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -246,13 +248,10 @@ TEST_F(KernelDwarf, Globals) {
 
 TEST_F(KernelDwarf, BrokenIndexIsBuiltAgain) {
     const OpenKernel& kernel = kernels().back();
-    std::string name = std::filesystem::temp_directory_path() / "djstap-index-XXXXXX";
-    std::string folder = mkdtemp(name.data());
-    const char* before = getenv("DJSTAP_CACHE");
-    std::string saved = before ? before : "";
-    setenv("DJSTAP_CACHE", folder.c_str(), 1);
+    const test::TestFolder folder;
+    const test::Environment cache("DJSTAP_CACHE", folder.path);
     std::string path = debuginfo_index_path(kernel.kernel->build_id());
-    EXPECT_TRUE(path.starts_with(folder));
+    EXPECT_TRUE(path.starts_with(folder.path));
     static std::vector<std::string> told;
     told.clear();
     auto open = [&] {
@@ -283,13 +282,6 @@ TEST_F(KernelDwarf, BrokenIndexIsBuiltAgain) {
     EXPECT_TRUE(open());
     EXPECT_EQ(told, std::vector<std::string>());
     // A folder that is not writable: it works from memory.
-    std::string file = folder + "/file";
-    std::ofstream(file) << "x";
-    setenv("DJSTAP_CACHE", file.c_str(), 1);
+    cache.set(folder.write("file", "x"));
     EXPECT_TRUE(open());
-    if (before)
-        setenv("DJSTAP_CACHE", saved.c_str(), 1);
-    else
-        unsetenv("DJSTAP_CACHE");
-    std::filesystem::remove_all(folder);
 }

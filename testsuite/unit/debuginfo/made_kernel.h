@@ -6,6 +6,8 @@
 #include "image/kernel.h"
 #include "system/process.h"
 
+#include "../surroundings.h"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -20,8 +22,6 @@ class MadeKernel {
     explicit MadeKernel(const std::vector<std::pair<std::string, std::string>>& sources,
                         const std::vector<std::string>& options = {"-O0"},
                         const std::string& compiler = "gcc") {
-        std::string name = std::filesystem::temp_directory_path() / "djstap-made-XXXXXX";
-        folder_ = mkdtemp(name.data());
         std::vector<std::string> objects;
         for (const auto& [path, text] : sources) {
             std::filesystem::create_directories(
@@ -61,9 +61,6 @@ class MadeKernel {
                                          "vmlinux"};
         link.insert(link.end(), objects.begin(), objects.end());
         run(link);
-        if (const char* before = getenv("DJSTAP_CACHE"))
-            cache_ = before;
-        setenv("DJSTAP_CACHE", (folder_ + "/cache").c_str(), 1);
         KernelFiles files;
         files.release = "6.1.0-made";
         files.root = folder_;
@@ -85,11 +82,6 @@ class MadeKernel {
     ~MadeKernel() {
         info.reset();
         image.reset();
-        if (cache_.empty())
-            unsetenv("DJSTAP_CACHE");
-        else
-            setenv("DJSTAP_CACHE", cache_.c_str(), 1);
-        std::filesystem::remove_all(folder_);
     }
     MadeKernel(const MadeKernel&) = delete;
     MadeKernel& operator=(const MadeKernel&) = delete;
@@ -106,7 +98,9 @@ class MadeKernel {
         EXPECT_TRUE(ran && ran->status == 0) << (ran ? ran->output : ran.failure().message);
     }
 
-    std::string folder_, cache_;
+    const test::TestFolder own_folder_;
+    const std::string folder_ = own_folder_.path;
+    const test::Environment cache_{"DJSTAP_CACHE", folder_ + "/cache"};
 };
 
 } // namespace djstap

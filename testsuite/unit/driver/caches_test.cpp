@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "driver/caches.h"
 
+#include "../surroundings.h"
+
 #include <cstdlib>
 #include <ctime>
 #include <fcntl.h>
@@ -17,13 +19,6 @@ namespace fs = std::filesystem;
 
 class Caches : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = fs::temp_directory_path() / "djstap-test-XXXXXX";
-        ASSERT_TRUE(mkdtemp(name.data()));
-        folder = name;
-    }
-    void TearDown() override { fs::remove_all(folder); }
-
     void file(const std::string& name, size_t bytes, int64_t used) {
         fs::create_directories((folder / name).parent_path());
         std::ofstream(folder / name) << std::string(bytes, 'x');
@@ -40,7 +35,8 @@ class Caches : public testing::Test {
         return "kernels/3b43fad5034874490492495d552c0af6a5fab235/" + name;
     }
 
-    fs::path folder;
+    const test::TestFolder own_folder;
+    const fs::path folder = own_folder.path;
     static constexpr int64_t now = 1'000'000'000, day = 24 * 3600;
 };
 
@@ -131,7 +127,7 @@ TEST_F(Caches, ManyFilesOfOneSecondAreAsGoodAsAny) {
 
 TEST_F(Caches, OfDjstapAreCleanedOnceADay) {
     const std::string cache = folder / "cache";
-    setenv("DJSTAP_CACHE", cache.c_str(), 1);
+    const test::Environment names_it("DJSTAP_CACHE", cache);
     const int64_t today = time(nullptr);
     clean_caches();
     EXPECT_FALSE(fs::exists(cache)) << "it is not made for that";
@@ -152,13 +148,12 @@ TEST_F(Caches, OfDjstapAreCleanedOnceADay) {
     file("cache/cleaned", 0, today - day - 60);
     clean_caches();
     EXPECT_FALSE(there("cache/" + table("old")));
-    unsetenv("DJSTAP_CACHE");
 }
 
 // Whoever can write to the folder could have replaced what is in it by links to other files.
 TEST_F(Caches, ThatOthersCanWriteToAreLeftAlone) {
     const std::string cache = folder / "cache";
-    setenv("DJSTAP_CACHE", cache.c_str(), 1);
+    const test::Environment names_it("DJSTAP_CACHE", cache);
     const int64_t today = time(nullptr);
     file("cache/" + table("old"), 10, today - 31 * day);
     fs::permissions(cache, fs::perms::all);
@@ -169,7 +164,6 @@ TEST_F(Caches, ThatOthersCanWriteToAreLeftAlone) {
     clean_caches();
     EXPECT_FALSE(there("cache/" + table("old")));
     EXPECT_TRUE(there("cache/cleaned"));
-    unsetenv("DJSTAP_CACHE");
 }
 
 // DJSTAP_CACHE may name any folder, a home for example.

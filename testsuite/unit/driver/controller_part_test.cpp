@@ -2,8 +2,10 @@
 // The part of a script on many machines that runs here, on what hosts have counted.
 #include "driver/controller_part.h"
 
+#include "../surroundings.h"
 #include "parsed_options.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -15,16 +17,8 @@ namespace {
 
 class ControllerParts : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = std::filesystem::temp_directory_path() / "djstap-test-XXXXXX";
-        ASSERT_TRUE(mkdtemp(name.data()));
-        folder_ = name;
-        setenv("DJSTAP_CACHE", folder_.c_str(), 1);
-    }
     void TearDown() override {
         part.reset();
-        unsetenv("DJSTAP_CACHE");
-        std::filesystem::remove_all(folder_);
         if (file_ >= 0)
             close(file_);
     }
@@ -87,8 +81,11 @@ class ControllerParts : public testing::Test {
     }
     // Waits for a timer of the script.
     void run_a_timer(const fleet::Merge& merge) {
-        while (!part->run_timers(merge))
+        const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+        while (!part->run_timers(merge)) {
+            ASSERT_LT(std::chrono::steady_clock::now(), end);
             usleep(1000);
+        }
     }
 
     std::unique_ptr<Invocation> invocation;
@@ -96,7 +93,8 @@ class ControllerParts : public testing::Test {
     std::string told;
 
   private:
-    std::string folder_;
+    const test::TestFolder folder_;
+    const test::Environment cache_{"DJSTAP_CACHE", folder_.path};
     int file_ = -1;
     std::optional<Writer> writer_;
 };

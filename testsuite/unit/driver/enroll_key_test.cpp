@@ -2,6 +2,7 @@
 // How a certificate is given to the firmware, by a mokutil that writes down what it is asked.
 #include "driver/enroll_key.h"
 
+#include "../surroundings.h"
 #include "parsed_options.h"
 #include "system/file.h"
 
@@ -16,17 +17,8 @@ namespace {
 class EnrollKey : public testing::Test {
   protected:
     void SetUp() override {
-        std::string name = std::filesystem::temp_directory_path() / "djstap-test-XXXXXX";
-        ASSERT_TRUE(mkdtemp(name.data()));
-        folder = name;
-        path_ = getenv("PATH");
         std::filesystem::create_directory(folder + "/bin");
-        setenv("PATH", (folder + "/bin").c_str(), 1);
         std::ofstream(folder + "/certificate") << "\x30\x03\x02\x01\x05";
-    }
-    void TearDown() override {
-        setenv("PATH", path_.c_str(), 1);
-        std::filesystem::remove_all(folder);
     }
     // What the program does for --test-key and for --import.
     void mokutil(const std::string& test, const std::string& import) const {
@@ -55,10 +47,12 @@ class EnrollKey : public testing::Test {
         return done;
     }
 
-    std::string folder, printed, told, asked;
+    const test::TestFolder own_folder;
+    const std::string folder = own_folder.path;
+    const test::Environment path{"PATH", folder + "/bin"};
+    std::string printed, told, asked;
 
   private:
-    std::string path_;
     std::unique_ptr<Invocation> invocation_;
 };
 

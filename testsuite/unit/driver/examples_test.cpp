@@ -14,9 +14,6 @@ class Examples : public OwnLibrary {
   protected:
     void SetUp() override {
         OwnLibrary::SetUp();
-        std::string name = std::filesystem::temp_directory_path() / "djstap-test-XXXXXX";
-        ASSERT_TRUE(mkdtemp(name.data()));
-        folder = name;
         example("first", "CPU: where time goes",
                 "// @option pause milliseconds: a duration\n// @option svg output: a flame graph\n"
                 "// @option perfetto output: a trace\n// @argument PATH: a file\n",
@@ -24,10 +21,6 @@ class Examples : public OwnLibrary {
                 "probe begin { println(@1, pause, svg, perfetto) }\n");
         example("second", "files: who Opens them", "", "probe begin { println(1) }\n");
         std::ofstream(folder + "/README.md") << "no script";
-    }
-    void TearDown() override {
-        std::filesystem::remove_all(folder);
-        OwnLibrary::TearDown();
     }
     void example(const std::string& name, const std::string& title, const std::string& header,
                  const std::string& script) const {
@@ -61,7 +54,9 @@ class Examples : public OwnLibrary {
         return text;
     }
 
-    std::string folder, printed;
+    const test::TestFolder own_folder;
+    const std::string folder = own_folder.path;
+    std::string printed;
     std::unique_ptr<Invocation> invocation;
 };
 

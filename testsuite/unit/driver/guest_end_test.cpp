@@ -5,6 +5,7 @@
 #include "driver/guest_plan.h"
 #include "driver/machine.h"
 
+#include "../surroundings.h"
 #include "parsed_options.h"
 
 #include <filesystem>
@@ -98,8 +99,8 @@ TEST(PatienceWithAGuest, IsOneToAHundredTimesTheUsual) {
 
 // A guest is saved for each kernel: several paths to one lead to the same.
 TEST(KernelOfAGuest, IsNamedByItsRealFiles) {
-    std::string folder = std::filesystem::temp_directory_path() / "djstap-test-XXXXXX";
-    ASSERT_TRUE(mkdtemp(folder.data()));
+    const test::TestFolder own_folder;
+    const std::string& folder = own_folder.path;
     std::ofstream(folder + "/vmlinuz-1") << "kernel";
     std::filesystem::create_directory(folder + "/modules-1");
     std::filesystem::create_symlink("vmlinuz-1", folder + "/vmlinuz");
@@ -115,7 +116,6 @@ TEST(KernelOfAGuest, IsNamedByItsRealFiles) {
     EXPECT_EQ(kernel.modules, real + "/modules-1");
     files.vmlinuz = folder + "/gone";
     EXPECT_EQ(guest_kernel(files).vmlinuz, folder + "/gone");
-    std::filesystem::remove_all(folder);
 }
 
 TEST(CheckedMachine, IsThatOfTheRun) {

@@ -3,6 +3,7 @@
 #include "driver/guest_plan.h"
 #include "driver/user_kernel.h"
 
+#include "../surroundings.h"
 #include "injected/injected.h"
 #include "parsed_options.h"
 
@@ -90,26 +91,20 @@ std::string piece(uint32_t channel, const std::string& bytes) {
 
 class ChannelsOfAGuest : public testing::Test {
   protected:
-    void SetUp() override {
-        folder_ = std::filesystem::temp_directory_path() / "djstap-channels-XXXXXX";
-        ASSERT_TRUE(mkdtemp(folder_.data()));
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
     // A file that has been written before.
     OutputFile file(const std::string& name) const {
-        const std::string path = folder_ + "/" + name;
-        std::ofstream(path) << "before";
+        const std::string path = folder_.write(name, "before");
         return {path, FileDescriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC))};
     }
     std::string content(const std::string& name) const {
-        std::ifstream in(folder_ + "/" + name);
+        std::ifstream in(folder_.file(name));
         return {std::istreambuf_iterator<char>(in), {}};
     }
     bool exists(const std::string& name) const {
-        return std::filesystem::exists(folder_ + "/" + name);
+        return std::filesystem::exists(folder_.file(name));
     }
 
-    std::string folder_;
+    const test::TestFolder folder_;
 };
 
 std::vector<OutputFile> both(OutputFile one, OutputFile other) {
@@ -178,12 +173,12 @@ TEST_F(ChannelsOfAGuest, AFileThatCannotBeWrittenIsAFailure) {
 TEST_F(ChannelsOfAGuest, AFolderThatIsGoneHasNoNextFile) {
     OutputFile alone = file("a");
     std::vector<OutputFile> files;
-    alone.path = folder_ + "/gone/a";
+    alone.path = folder_.file("gone/a");
     files.push_back(std::move(alone));
     GuestChannels channels(std::move(files));
     EXPECT_FALSE(channels.write(piece(PieceHeader::next_file, "")));
     ASSERT_TRUE(channels.failure());
-    EXPECT_EQ(channels.failure()->message, folder_ + "/gone/a: No such file or directory");
+    EXPECT_EQ(channels.failure()->message, folder_.file("gone/a") + ": No such file or directory");
 }
 
 // A reader that is gone wants no more, which is no failure; djstap goes on for the others.
@@ -214,7 +209,7 @@ TEST_F(ChannelsOfAGuest, OneOutputAlone) {
     ASSERT_TRUE(full.failure());
     EXPECT_EQ(full.failure()->message, "the output: No space left on device");
     OutputFile read_only = file("a");
-    read_only.descriptor = FileDescriptor(open((folder_ + "/a").c_str(), O_RDONLY | O_CLOEXEC));
+    read_only.descriptor = FileDescriptor(open(folder_.file("a").c_str(), O_RDONLY | O_CLOEXEC));
     GuestOutput refused(std::move(read_only));
     EXPECT_FALSE(refused.write("x"));
     EXPECT_EQ(content("a"), "before");

@@ -3,6 +3,7 @@
 // begins again.
 #include "driver/invocation.h"
 
+#include "../surroundings.h"
 #include "driver/developer_switches.h"
 #include "driver/fallback.h"
 #include "driver/host_kernel.h"
@@ -26,22 +27,14 @@ namespace fs = std::filesystem;
 
 class Runs : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = "/tmp/djstap-test-XXXXXX";
-        ASSERT_TRUE(mkdtemp(name.data()));
-        folder = name;
-        setenv("TMPDIR", folder.c_str(), 1);
-    }
-    void TearDown() override {
-        unsetenv("TMPDIR");
-        fs::remove_all(folder);
-    }
     size_t entries() const {
         return static_cast<size_t>(
             std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
     }
 
-    std::string folder;
+    const test::TestFolder own_folder;
+    const std::string folder = own_folder.path;
+    const test::Environment temporary{"TMPDIR", folder};
 };
 
 TEST_F(Runs, WithNohupOutliveTheTerminal) {
@@ -86,7 +79,7 @@ TEST_F(Runs, HaveAFolderThatEndsWithThem) {
 
 TEST_F(Runs, HaveNoFolderWhereNoneCanBeMade) {
     fs::remove_all(folder);
-    setenv("TMPDIR", (folder + "/none").c_str(), 1);
+    temporary.set(folder + "/none");
     WorkFolder work;
     const auto path = work.path();
     if (path) // $TMPDIR is not used if it is not there
@@ -309,9 +302,8 @@ TEST_F(Runs, TakeTheKernelOfAHostFromItsFacts) {
 TEST(DeveloperSwitches, AreReadFromTheEnvironment) {
     const auto applied = [](const char* name, const char* value, const CodegenKernel& kernel,
                             CodegenOptions& options) {
-        setenv(name, value, 1);
+        const test::Environment set(name, value);
         const auto failure = apply_switches(options, kernel);
-        unsetenv(name);
         return failure ? failure->message : "";
     };
     CodegenKernel kernel;

@@ -2,6 +2,7 @@
 // What is said of a kernel by the files that it has.
 #include "driver/machine.h"
 
+#include "../surroundings.h"
 #include "parsed_options.h"
 
 #include <filesystem>
@@ -14,13 +15,7 @@ namespace {
 
 class Machine : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = std::filesystem::temp_directory_path() / "djstap-test-XXXXXX";
-        ASSERT_TRUE(mkdtemp(name.data()));
-        folder_ = name;
-        files.release = "6.1-own";
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
+    void SetUp() override { files.release = "6.1-own"; }
     // "VALUE / REMEDY" of a fact, with a ! before it if it is needed to compile and not there.
     std::string fact(const std::string& name) const {
         for (const Fact& each : kernel_facts(files))
@@ -32,14 +27,14 @@ class Machine : public testing::Test {
         return "no such fact";
     }
     void configure(const std::string& text) {
-        files.config = folder_ + "/config";
+        files.config = folder_.file("config");
         std::ofstream(files.config) << text;
     }
 
     KernelFiles files;
 
   private:
-    std::string folder_;
+    const test::TestFolder folder_;
 };
 
 TEST_F(Machine, FilesOfAKernelAreFacts) {
@@ -127,16 +122,14 @@ TEST_F(Machine, WhatIsMissingIsToldTogether) {
 }
 
 TEST_F(Machine, KeysAreThoseOfTheOptionsFirst) {
-    setenv("DJSTAP_MODULE_KEY", "/of/environment", 1);
-    setenv("DJSTAP_MODULE_CERT", "/cert", 1);
+    const test::Environment key("DJSTAP_MODULE_KEY", "/of/environment"),
+        certificate("DJSTAP_MODULE_CERT", "/cert");
     Options options = accept({"-e", "x"});
     EXPECT_EQ(signing_key(options).key, "/of/environment");
     options.signing_key = "/key";
     options.signing_certificate = "/certificate";
     EXPECT_EQ(signing_key(options).key, "/key");
     EXPECT_EQ(signing_key(options).certificate, "/certificate");
-    unsetenv("DJSTAP_MODULE_KEY");
-    unsetenv("DJSTAP_MODULE_CERT");
 }
 
 } // namespace

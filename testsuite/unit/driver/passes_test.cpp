@@ -2,6 +2,7 @@
 // The first passes of a run: what options and texts become, without a kernel.
 #include "driver/passes.h"
 
+#include "../surroundings.h"
 #include "parsed_options.h"
 
 #include <cstdlib>
@@ -15,17 +16,6 @@ namespace {
 // What the first pass, or the first two, make of a command line.
 class Passes : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = std::filesystem::temp_directory_path() / "djstap-test-XXXXXX";
-        ASSERT_TRUE(mkdtemp(name.data()));
-        folder_ = name;
-        setenv("DJSTAP_CACHE", folder_.c_str(), 1);
-    }
-    void TearDown() override {
-        unsetenv("DJSTAP_CACHE");
-        std::filesystem::remove_all(folder_);
-    }
-
     std::optional<ParsedScript> parsed(Words words, const std::string& script = "probe begin {}") {
         words.insert(words.end(), {"-p2", "-e", script});
         invocation_ = std::make_unique<Invocation>(accept(std::move(words)));
@@ -56,7 +46,8 @@ class Passes : public testing::Test {
     std::unique_ptr<Invocation> invocation_;
 
   private:
-    std::string folder_;
+    const test::TestFolder folder_;
+    const test::Environment cache_{"DJSTAP_CACHE", folder_.path};
 };
 
 TEST_F(Passes, LimitsComeFromOptions) {

@@ -3,6 +3,7 @@
 #include "driver/passes.h"
 #include "driver/pipeline.h"
 
+#include "../surroundings.h"
 #include "parsed_options.h"
 
 #include <algorithm>
@@ -132,18 +133,6 @@ TEST_F(Printed, ResultsOfOtherPasses) {
 // A whole run of djstap's, without a kernel.
 class WholeRuns : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = std::filesystem::temp_directory_path() / "djstap-test-XXXXXX";
-        ASSERT_TRUE(mkdtemp(name.data()));
-        folder_ = name;
-        setenv("DJSTAP_CACHE", (folder_ + "/cache").c_str(), 1);
-        setenv("TMPDIR", folder_.c_str(), 1);
-    }
-    void TearDown() override {
-        unsetenv("DJSTAP_CACHE");
-        unsetenv("TMPDIR");
-        std::filesystem::remove_all(folder_);
-    }
     int run_with(Words words) {
         testing::internal::CaptureStdout();
         testing::internal::CaptureStderr();
@@ -173,7 +162,12 @@ class WholeRuns : public testing::Test {
         return names;
     }
 
-    std::string told, printed, folder_;
+    std::string told, printed;
+
+  private:
+    const test::TestFolder folder_;
+    const test::Environment cache_{"DJSTAP_CACHE", folder_.file("cache")},
+        temporary_{"TMPDIR", folder_.path};
 };
 
 TEST_F(WholeRuns, EndWithThePassThatIsAskedFor) {

@@ -4,6 +4,8 @@
 
 #include "driver/enroll_key.h"
 
+#include "../surroundings.h"
+
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -15,33 +17,24 @@ namespace {
 
 class Scripts : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = std::filesystem::temp_directory_path() / "djstap-test-XXXXXX";
-        ASSERT_TRUE(mkdtemp(name.data()));
-        folder = name;
-    }
-    void TearDown() override { std::filesystem::remove_all(folder); }
-    std::string file(const std::string& name, const std::string& text) const {
-        std::ofstream(folder + "/" + name) << text;
-        return folder + "/" + name;
-    }
     static std::string told(const std::string& path) {
         const auto text = read_script(path);
         return text ? "read" : text.failure().message + "\n" + text.failure().hint;
     }
 
-    std::string folder;
+    const test::TestFolder own_folder;
+    const std::string folder = own_folder.path;
 };
 
 TEST_F(Scripts, AreReadFromTheirFiles) {
-    EXPECT_EQ(*read_script(file("a.stp", "probe begin {}\n")), "probe begin {}\n");
-    EXPECT_EQ(*read_script(file("empty.stp", "")), "");
+    EXPECT_EQ(*read_script(own_folder.write("a.stp", "probe begin {}\n")), "probe begin {}\n");
+    EXPECT_EQ(*read_script(own_folder.write("empty.stp", "")), "");
     EXPECT_EQ(told(folder),
               "cannot read " + folder + ": it is a folder\nname a file with a script");
 }
 
 TEST_F(Scripts, ThatAreNotThereGetAHint) {
-    file("latency.stp", "");
+    own_folder.write("latency.stp", "");
     EXPECT_EQ(told(folder + "/latncy.stp"), "cannot read " + folder +
                                                 "/latncy.stp: No such file or directory\ndid you "
                                                 "mean '" +
@@ -64,7 +57,7 @@ TEST_F(Scripts, ThatAreNotThereGetAHint) {
 }
 
 TEST_F(Scripts, HaveAtMost64Megabytes) {
-    const std::string path = file("large.stp", "");
+    const std::string path = own_folder.write("large.stp", "");
     std::filesystem::resize_file(path, 64u << 20);
     const auto whole = read_script(path);
     ASSERT_TRUE(whole);
@@ -74,7 +67,7 @@ TEST_F(Scripts, HaveAtMost64Megabytes) {
 }
 
 TEST_F(Scripts, MayComeFromStandardInput) {
-    const std::string path = file("a.stp", "probe end {}");
+    const std::string path = own_folder.write("a.stp", "probe end {}");
     const int saved = dup(STDIN_FILENO), input = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     dup2(input, STDIN_FILENO);
     const auto text = read_script("-");
@@ -101,7 +94,7 @@ TEST_F(Scripts, AreNumberedWithWhatIsAdded) {
         EXPECT_EQ(sources.file((*ids)[i]).text, texts[i]);
     }
     Options of_file;
-    of_file.script_file = file("b.stp", "probe b {}");
+    of_file.script_file = own_folder.write("b.stp", "probe b {}");
     const auto one = read_scripts(of_file, sources, diagnostics);
     ASSERT_TRUE(one && one->size() == 1);
     EXPECT_EQ(sources.file(one->front()).name, of_file.script_file);

@@ -55,8 +55,8 @@ TEST(Closure, TakesAStaticProgramAlone) {
 
 TEST(Closure, FollowsTheInterpreterOfAScript) {
     TestFolder folder;
-    std::string direct = make_file(folder.path() + "/direct", "#!/bin/bash\necho\n", true);
-    std::string env = make_file(folder.path() + "/env", "#!/usr/bin/env bash\necho\n", true);
+    std::string direct = make_file(folder.path + "/direct", "#!/bin/bash\necho\n", true);
+    std::string env = make_file(folder.path + "/env", "#!/usr/bin/env bash\necho\n", true);
     for (const std::string& script : {direct, env}) {
         Result<std::vector<FileToCopy>> files = command_closure(script + " x");
         ASSERT_TRUE(files) << files.failure().message;
@@ -64,7 +64,7 @@ TEST(Closure, FollowsTheInterpreterOfAScript) {
         EXPECT_TRUE(has(*files, "/libc.so.6"));
         EXPECT_TRUE(has(*files, script));
     }
-    std::string broken = make_file(folder.path() + "/broken", "#!/no/such/interpreter\n", true);
+    std::string broken = make_file(folder.path + "/broken", "#!/no/such/interpreter\n", true);
     Result<std::vector<FileToCopy>> files = command_closure(broken);
     ASSERT_FALSE(files);
     EXPECT_NE(files.failure().message.find("/no/such/interpreter"), std::string::npos);
@@ -72,8 +72,8 @@ TEST(Closure, FollowsTheInterpreterOfAScript) {
 
 TEST(Closure, LinksAProgramOfAnUnusualFolderToItsName) {
     TestFolder folder;
-    std::string program = make_file(folder.path() + "/frobnicate", "#!/bin/sh\n", true);
-    Environment path("PATH", folder.path() + ":/usr/bin:/bin");
+    std::string program = make_file(folder.path + "/frobnicate", "#!/bin/sh\n", true);
+    Environment path("PATH", folder.path + ":/usr/bin:/bin");
     Result<std::vector<FileToCopy>> files = command_closure("frobnicate 3");
     ASSERT_TRUE(files) << files.failure().message;
     auto link = std::find_if(files->begin(), files->end(), [](const FileToCopy& file) {
@@ -85,17 +85,17 @@ TEST(Closure, LinksAProgramOfAnUnusualFolderToItsName) {
 
 TEST(Closure, SuggestsTheNearestProgram) {
     TestFolder folder;
-    make_file(folder.path() + "/gtodbench", "#!/bin/sh\n", true);
-    Result<std::vector<FileToCopy>> files = command_closure(folder.path() + "/gtodbnch");
+    make_file(folder.path + "/gtodbench", "#!/bin/sh\n", true);
+    Result<std::vector<FileToCopy>> files = command_closure(folder.path + "/gtodbnch");
     ASSERT_FALSE(files);
-    EXPECT_EQ(files.failure().hint, "did you mean '" + folder.path() + "/gtodbench'?");
-    Environment path("PATH", folder.path());
+    EXPECT_EQ(files.failure().hint, "did you mean '" + folder.path + "/gtodbench'?");
+    Environment path("PATH", folder.path);
     files = command_closure("gtodbenhc 5");
     ASSERT_FALSE(files);
     EXPECT_EQ(files.failure().message, "program 'gtodbenhc' was not found in $PATH");
     EXPECT_EQ(files.failure().hint, "did you mean 'gtodbench'?");
-    make_file(folder.path() + "/plain", "text");
-    files = command_closure(folder.path() + "/plain");
+    make_file(folder.path + "/plain", "text");
+    files = command_closure(folder.path + "/plain");
     ASSERT_FALSE(files);
     EXPECT_NE(files.failure().message.find("not an executable"), std::string::npos);
     EXPECT_FALSE(command_closure("   "));
@@ -118,11 +118,11 @@ TEST(Closure, TakesEachProgramOfAShellCommand) {
 
 TEST(Closure, ReadsQuotesAndBackslashesAsTheShellDoes) {
     TestFolder folder;
-    make_file(folder.path() + "/one two", "#!/bin/sh\n", true);
-    make_file(folder.path() + "/it's", "#!/bin/sh\n", true);
-    make_file(folder.path() + "/a\\b", "#!/bin/sh\n", true);
-    make_file(folder.path() + "/ends ", "#!/bin/sh\n", true);
-    Environment path("PATH", folder.path() + ":/usr/bin:/bin");
+    make_file(folder.path + "/one two", "#!/bin/sh\n", true);
+    make_file(folder.path + "/it's", "#!/bin/sh\n", true);
+    make_file(folder.path + "/a\\b", "#!/bin/sh\n", true);
+    make_file(folder.path + "/ends ", "#!/bin/sh\n", true);
+    Environment path("PATH", folder.path + ":/usr/bin:/bin");
     for (const auto& [command, name] :
          {std::pair("'one two' 3", "/one two"), std::pair("one\\ two; true", "/one two"),
           std::pair("\"it's\"", "/it's"), std::pair("it\\'s | cat", "/it's"),
@@ -144,10 +144,10 @@ TEST(Archive, IsReadByCpio) {
     archive.add_text("/a/text", "12345");
     archive.add_link("/a/link", "text");
     ASSERT_TRUE(archive.add(
-        {make_file(folder.path() + "/file", std::string(123457, 'x')), "/b/file", 0, ""}));
-    ASSERT_TRUE(archive.add({make_file(folder.path() + "/none", ""), "/c", 0700, ""}));
-    EXPECT_EQ(listed(archive, folder.path()), "./a/link\n./a/text\n./b/file\n./c\n");
-    std::string out = folder.path() + "/out";
+        {make_file(folder.path + "/file", std::string(123457, 'x')), "/b/file", 0, ""}));
+    ASSERT_TRUE(archive.add({make_file(folder.path + "/none", ""), "/c", 0700, ""}));
+    EXPECT_EQ(listed(archive, folder.path), "./a/link\n./a/text\n./b/file\n./c\n");
+    std::string out = folder.path + "/out";
     EXPECT_EQ(std::filesystem::file_size(out + "/b/file"), 123457u);
     EXPECT_EQ(std::filesystem::read_symlink(out + "/a/link"), "text");
     EXPECT_EQ(std::filesystem::status(out + "/c").permissions(), std::filesystem::perms(0700));
@@ -162,7 +162,7 @@ TEST(Archive, RefusesWhatIsNoPlainFile) {
 
 TEST(Archive, NoticesAFileThatShrank) {
     TestFolder folder;
-    std::string path = make_file(folder.path() + "/file", std::string(10000, 'x'));
+    std::string path = make_file(folder.path + "/file", std::string(10000, 'x'));
     guest::Archive archive;
     ASSERT_TRUE(archive.add({path, "/file", 0, ""}));
     std::filesystem::resize_file(path, 5000);

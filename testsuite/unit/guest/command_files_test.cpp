@@ -19,7 +19,7 @@ class CommandFiles : public testing::Test {
   protected:
     CommandFiles() {
         for (const char* name : {"one", "two", "three", "seq"})
-            make_file(folder.path() + "/" + name, "text", true);
+            make_file(folder.path + "/" + name, "text", true);
     }
     // The programs of a shell's command line, in their order.
     Names programs(const std::string& command) {
@@ -28,8 +28,8 @@ class CommandFiles : public testing::Test {
         Names names;
         if (files)
             for (const FileToCopy& file : *files)
-                if (file.host_path.starts_with(folder.path()))
-                    names.push_back(file.host_path.substr(folder.path().size() + 1));
+                if (file.host_path.starts_with(folder.path))
+                    names.push_back(file.host_path.substr(folder.path.size() + 1));
         return names;
     }
     std::string failure(const std::string& command) {
@@ -39,7 +39,7 @@ class CommandFiles : public testing::Test {
     }
 
     TestFolder folder;
-    Environment path{"PATH", folder.path()};
+    Environment path{"PATH", folder.path};
 };
 
 TEST_F(CommandFiles, ProgramsStandWhereACommandBegins) {
@@ -78,9 +78,9 @@ TEST_F(CommandFiles, AssignmentsAndCommentsAreNoPrograms) {
 }
 
 TEST_F(CommandFiles, AProgramWithASignInItsFolderIsNoAssignment) {
-    std::filesystem::create_directories(folder.path() + "/a=b");
-    make_file(folder.path() + "/a=b/c", "text", true);
-    EXPECT_EQ(programs(folder.path() + "/a=b/c; true"), Names{"a=b/c"});
+    std::filesystem::create_directories(folder.path + "/a=b");
+    make_file(folder.path + "/a=b/c", "text", true);
+    EXPECT_EQ(programs(folder.path + "/a=b/c; true"), Names{"a=b/c"});
 }
 
 TEST_F(CommandFiles, TheFirstProgramHasToBeThere) {
@@ -98,8 +98,8 @@ TEST_F(CommandFiles, OnlyTheFirstWordOfAPlainCommandIsAProgram) {
 TEST_F(CommandFiles, AProgramOfTheCurrentFolderIsHintedAt) {
     const auto before = std::filesystem::current_path();
     TestFolder here;
-    make_file(here.path() + "/zzzzzzzz", "text", true);
-    std::filesystem::current_path(here.path());
+    make_file(here.path + "/zzzzzzzz", "text", true);
+    std::filesystem::current_path(here.path);
     const auto files = command_closure("zzzzzzzz");
     std::filesystem::current_path(before);
     ASSERT_FALSE(files);
@@ -107,52 +107,52 @@ TEST_F(CommandFiles, AProgramOfTheCurrentFolderIsHintedAt) {
 }
 
 TEST_F(CommandFiles, AFileThatMayNotBeExecutedIsHintedAt) {
-    make_file(folder.path() + "/plain", "text");
-    const auto files = program_closure(folder.path() + "/plain");
+    make_file(folder.path + "/plain", "text");
+    const auto files = program_closure(folder.path + "/plain");
     ASSERT_FALSE(files);
-    EXPECT_EQ(files.failure().message, folder.path() + "/plain is not an executable file");
+    EXPECT_EQ(files.failure().message, folder.path + "/plain is not an executable file");
     EXPECT_EQ(files.failure().hint, "chmod +x makes it one");
 }
 
 TEST_F(CommandFiles, InterpretersAreFollowedThroughEnv) {
     const std::string env = "/usr/bin/env";
-    make_file(folder.path() + "/script", "#!" + env + " one\n", true);
+    make_file(folder.path + "/script", "#!" + env + " one\n", true);
     EXPECT_EQ(programs("script"), (Names{"script", "one"}));
-    make_file(folder.path() + "/script", "#! " + env + " -S two -x\n", true);
+    make_file(folder.path + "/script", "#! " + env + " -S two -x\n", true);
     EXPECT_EQ(programs("script"), (Names{"script", "two"}));
-    make_file(folder.path() + "/script", "#!" + env + "\n", true);
+    make_file(folder.path + "/script", "#!" + env + "\n", true);
     EXPECT_EQ(programs("script"), Names{"script"});
-    make_file(folder.path() + "/script", "#!" + env + " nine\n", true);
+    make_file(folder.path + "/script", "#!" + env + " nine\n", true);
     EXPECT_EQ(failure("script"),
-              folder.path() + "/script is a script for nine, which is not in $PATH");
-    make_file(folder.path() + "/script", "#!/no/interpreter x\n", true);
+              folder.path + "/script is a script for nine, which is not in $PATH");
+    make_file(folder.path + "/script", "#!/no/interpreter x\n", true);
     EXPECT_EQ(failure("script"),
-              folder.path() + "/script is a script for /no/interpreter, which does not exist");
-    make_file(folder.path() + "/script", "#!" + folder.path() + "/two three\n", true);
+              folder.path + "/script is a script for /no/interpreter, which does not exist");
+    make_file(folder.path + "/script", "#!" + folder.path + "/two three\n", true);
     EXPECT_EQ(programs("script"), (Names{"script", "two"})) << "an argument of no env";
-    make_file(folder.path() + "/script", "#!\n", true);
+    make_file(folder.path + "/script", "#!\n", true);
     EXPECT_EQ(programs("script"), Names{"script"});
 }
 
 TEST_F(CommandFiles, DataFilesAreThoseThatAreNamed) {
     for (const char* name : {"a", "b c", "d", "e"})
-        make_file(folder.path() + "/" + name, "data");
-    std::filesystem::create_directories(folder.path() + "/sub");
+        make_file(folder.path + "/" + name, "data");
+    std::filesystem::create_directories(folder.path + "/sub");
     const auto before = std::filesystem::current_path();
-    std::filesystem::current_path(folder.path());
+    std::filesystem::current_path(folder.path);
     std::filesystem::resize_file("d", 64 << 20);
     std::filesystem::resize_file("e", (64 << 20) + 1);
     const auto named = [&](const std::string& command) {
         Names names;
         for (const FileToCopy& file : data_files(command))
-            if (file.host_path.starts_with(folder.path()))
-                names.push_back(file.guest_path.substr(folder.path().size() + 1));
+            if (file.host_path.starts_with(folder.path))
+                names.push_back(file.guest_path.substr(folder.path.size() + 1));
         return names;
     };
     EXPECT_EQ(named("cat a 'b c' nothing sub"), (Names{"a", "b c"}));
     EXPECT_EQ(named("cat <a|cat \"b c\";d"), (Names{"a", "b c", "d"}));
     EXPECT_EQ(named("cat sub/../a"), Names{"a"});
-    EXPECT_EQ(named("cat " + folder.path() + "/a"), Names{"a"});
+    EXPECT_EQ(named("cat " + folder.path + "/a"), Names{"a"});
     EXPECT_EQ(named("cat e"), Names{}) << "too large";
     std::filesystem::current_path(before);
 }
@@ -214,7 +214,7 @@ TEST(Archive, HasTheFormatOfNewc) {
 
 TEST(Archive, ComesInPiecesOfAboutTheSizeThatIsAskedFor) {
     TestFolder folder;
-    const std::string path = make_file(folder.path() + "/file", std::string(200'000, 'x'));
+    const std::string path = make_file(folder.path + "/file", std::string(200'000, 'x'));
     guest::Archive whole, pieces;
     ASSERT_TRUE(whole.add({path, "/file", 0600, ""}));
     ASSERT_TRUE(pieces.add({path, "/file", 0600, ""}));
@@ -226,7 +226,7 @@ TEST(Archive, ComesInPiecesOfAboutTheSizeThatIsAskedFor) {
 
 TEST(Archive, TakesLinksAndModesAsTheyAreGiven) {
     TestFolder folder;
-    const std::string path = make_file(folder.path() + "/file", "x", true);
+    const std::string path = make_file(folder.path + "/file", "x", true);
     guest::Archive archive;
     ASSERT_TRUE(archive.add({path, "/own", 0, ""}));
     ASSERT_TRUE(archive.add({path, "/given", 0600, ""}));
@@ -245,7 +245,7 @@ TEST(Archive, NamesWhatItDoesNotTake) {
               "'' is not an absolute path for a file in the guest");
     EXPECT_EQ(archive.add({"/tmp", "/x", 0, ""}).failure().message, "/tmp is not a regular file");
     TestFolder folder;
-    const std::string path = make_file(folder.path() + "/large", "");
+    const std::string path = make_file(folder.path + "/large", "");
     std::filesystem::resize_file(path, 0x7fffffff);
     EXPECT_EQ(archive.add({path, "/x", 0, ""}).failure().message,
               path + " is too large to copy into a guest");
@@ -257,20 +257,20 @@ TEST(Archive, NamesWhatItDoesNotTake) {
 
 TEST(Modprobe, HasTheModulesAndTheirTable) {
     TestFolder folder;
-    make_file(folder.path() + "/modules.dep", "a/first.ko: b/second.ko b/third-one.ko c/own.ko\n"
-                                              "b/second.ko: b/third-one.ko\n"
-                                              "b/third-one.ko:\n"
-                                              "# a comment: x.ko\n"
-                                              "not a module: x\n"
-                                              "first: of another table\n"
-                                              "b/other.ko:\n");
-    make_file(folder.path() + "/modules.builtin", "c/own.ko\n");
+    make_file(folder.path + "/modules.dep", "a/first.ko: b/second.ko b/third-one.ko c/own.ko\n"
+                                            "b/second.ko: b/third-one.ko\n"
+                                            "b/third-one.ko:\n"
+                                            "# a comment: x.ko\n"
+                                            "not a module: x\n"
+                                            "first: of another table\n"
+                                            "b/other.ko:\n");
+    make_file(folder.path + "/modules.builtin", "c/own.ko\n");
     for (const char* name : {"a", "b"})
-        std::filesystem::create_directories(folder.path() + "/" + name);
-    make_file(folder.path() + "/a/first.ko", "1");
-    make_file(folder.path() + "/b/second.ko", "2");
-    make_file(folder.path() + "/b/third-one.ko", "3");
-    const GuestKernel kernel{"6.1", "", folder.path()};
+        std::filesystem::create_directories(folder.path + "/" + name);
+    make_file(folder.path + "/a/first.ko", "1");
+    make_file(folder.path + "/b/second.ko", "2");
+    make_file(folder.path + "/b/third-one.ko", "3");
+    const GuestKernel kernel{"6.1", "", folder.path};
     const auto modules = guest::modules_with_dependencies(kernel, {"first", "own"});
     ASSERT_TRUE(modules) << modules.failure().message;
     Names names;

@@ -107,7 +107,7 @@ class InputOf {
                 close(end);
             });
         } else {
-            fd = open((folder_.path() + "/input").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+            fd = open((folder_.path + "/input").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
             EXPECT_EQ(pwrite(fd, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
         }
     }
@@ -315,15 +315,15 @@ TEST_P(Guest, DeliversFilesIntact) {
     GuestJob job =
         shell("cmp /tmp/a/big /tmp/copy && wc -c < /tmp/a/big && /opt/x/script && wc -c < /empty;"
               "readlink /opt/link; md5sum < /tmp/a/big");
-    job.files = {{make_file(folder.path() + "/big", big), "/tmp/a/big", 0, ""},
-                 {folder.path() + "/big", "/tmp/copy", 0600, ""},
-                 {make_file(folder.path() + "/script", "#!/bin/sh\necho script\n"), "/opt/x/script",
-                  0755, ""},
-                 {make_file(folder.path() + "/empty", ""), "/empty", 0, ""},
-                 {"", "/opt/link", 0, "/tmp/a/big"}};
+    job.files = {
+        {make_file(folder.path + "/big", big), "/tmp/a/big", 0, ""},
+        {folder.path + "/big", "/tmp/copy", 0600, ""},
+        {make_file(folder.path + "/script", "#!/bin/sh\necho script\n"), "/opt/x/script", 0755, ""},
+        {make_file(folder.path + "/empty", ""), "/empty", 0, ""},
+        {"", "/opt/link", 0, "/tmp/a/big"}};
     EXPECT_EQ(run(job).exit_code, 0) << seen.errors;
-    std::string sum = folder.path() + "/sum";
-    ASSERT_EQ(system(("md5sum < " + folder.path() + "/big > " + sum).c_str()), 0);
+    std::string sum = folder.path + "/sum";
+    ASSERT_EQ(system(("md5sum < " + folder.path + "/big > " + sum).c_str()), 0);
     std::stringstream expected;
     expected << "20971520\nscript\n0\n/tmp/a/big\n" << std::ifstream(sum).rdbuf();
     EXPECT_EQ(seen.output, expected.str());
@@ -331,7 +331,7 @@ TEST_P(Guest, DeliversFilesIntact) {
 
 TEST_P(Guest, SaysWhenFilesDoNotFit) {
     TestFolder folder;
-    std::string path = make_file(folder.path() + "/huge", "");
+    std::string path = make_file(folder.path + "/huge", "");
     std::filesystem::resize_file(path, 400 << 20);
     GuestJob job = shell("true");
     job.files = {{path, "/huge", 0, ""}};

@@ -316,9 +316,9 @@ TEST(GuestFiles, WritingThatFailsNamesTheFile) {
 
 TEST(GuestFiles, ToolsNameTheirPackage) {
     TestFolder folder;
-    make_file(folder.path() + "/tool", "#!/bin/sh\n", true);
-    Environment path("PATH", folder.path());
-    EXPECT_EQ(*guest::find_tool("tool", "x"), folder.path() + "/tool");
+    make_file(folder.path + "/tool", "#!/bin/sh\n", true);
+    Environment path("PATH", folder.path);
+    EXPECT_EQ(*guest::find_tool("tool", "x"), folder.path + "/tool");
     const auto missing = guest::find_tool("no-such-tool", "a-package");
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.failure().message, "missing no-such-tool, which a guest needs");
@@ -336,7 +336,7 @@ TEST(GuestFiles, OutputOfAProgramThatFailsIsItsFailure) {
 
 TEST(Report, HasALineOfEachGuestAndStatus) {
     TestFolder folder;
-    const std::string path = folder.path() + "/report";
+    const std::string path = folder.path + "/report";
     const Environment report("DJSTAP_REPORT", path);
     GuestJob job;
     job.kernel.release = "6.1";
@@ -371,15 +371,15 @@ TEST(Report, HasALineOfEachGuestAndStatus) {
 
 TEST(GuestJob, IsCheckedFirst) {
     TestFolder folder;
-    const Environment path("PATH", folder.path()); // where no QEMU is
-    const Environment cache("DJSTAP_CACHE", folder.path() + "/cache");
+    const Environment path("PATH", folder.path); // where no QEMU is
+    const Environment cache("DJSTAP_CACHE", folder.path + "/cache");
     GuestJob job;
     const auto failure = [&] { return run_guest(job, {}, nullptr).failure().message; };
     EXPECT_EQ(failure(), "no command to run in the guest");
     job.command = {"true"};
-    job.kernel = {"6.1", folder.path() + "/vmlinuz", folder.path()};
+    job.kernel = {"6.1", folder.path + "/vmlinuz", folder.path};
     EXPECT_EQ(failure(),
-              "cannot read the kernel " + folder.path() + "/vmlinuz: No such file or directory");
+              "cannot read the kernel " + folder.path + "/vmlinuz: No such file or directory");
     make_file(job.kernel.vmlinuz, "kernel");
     const std::string too_small = "a guest needs at least 128 MB of memory and one CPU";
     job.memory_mb = 127;

@@ -15,25 +15,25 @@ namespace {
 // What a kernel with these tables boots with: the list for loading modules, or the error.
 struct MadeKernel {
     explicit MadeKernel(const std::string& dependencies, const std::string& builtin = "") {
-        make_file(folder.path() + "/modules.dep", dependencies);
-        make_file(folder.path() + "/modules.builtin", builtin);
+        make_file(folder.path + "/modules.dep", dependencies);
+        make_file(folder.path + "/modules.builtin", builtin);
         for (const char* name : {"virtio", "virtio_pci", "virtio_console", "virtio_blk", "virtiofs",
                                  "overlay", "ext4", "crc32c_generic"})
-            make_file(folder.path() + "/" + name + ".ko", "the module " + std::string(name));
+            make_file(folder.path + "/" + name + ".ko", "the module " + std::string(name));
     }
 
     std::string boots_with() const {
         GuestJob job;
-        job.kernel = {"6.1.0-made", "", folder.path()};
-        const std::string path = folder.path() + "/initramfs";
+        job.kernel = {"6.1.0-made", "", folder.path};
+        const std::string path = folder.path + "/initramfs";
         const FileDescriptor file(open(path.c_str(), O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600));
         if (const Status written = guest::write_initramfs(job, file.get(), path); !written)
             return written.failure().message;
-        const std::string command = "cd " + folder.path() +
+        const std::string command = "cd " + folder.path +
                                     " && cpio -i --quiet --to-stdout '*modules.boot' < initramfs"
                                     " 2> /dev/null | sed 's|.*/||' | tr '\n' ' ' > list";
         EXPECT_EQ(system(command.c_str()), 0);
-        const auto list = read_file(folder.path() + "/list");
+        const auto list = read_file(folder.path + "/list");
         return list ? *list : "";
     }
 
@@ -47,7 +47,7 @@ const std::string tables = "virtio.ko:\nvirtio_pci.ko: virtio.ko\nvirtio_console
 TEST(Initramfs, HasFoldersLinksAndTablesOfNames) {
     const MadeKernel kernel(tables + "virtiofs.ko: virtio.ko\ncrc32c_generic.ko:\n");
     kernel.boots_with();
-    const std::string folder = kernel.folder.path();
+    const std::string folder = kernel.folder.path;
     const std::string command =
         "cd " + folder +
         " && mkdir all && cd all && cpio -idm --quiet --no-absolute-filenames < ../initramfs"
@@ -71,9 +71,9 @@ TEST(Initramfs, HasEachFolderBeforeWhatIsInIt) {
     const MadeKernel kernel(tables + "virtiofs.ko: virtio.ko\ncrc32c_generic.ko:\n");
     kernel.boots_with();
     const std::string command =
-        "cd " + kernel.folder.path() + " && cpio -t --quiet < initramfs > names 2> /dev/null";
+        "cd " + kernel.folder.path + " && cpio -t --quiet < initramfs > names 2> /dev/null";
     ASSERT_EQ(system(command.c_str()), 0);
-    std::istringstream names(*read_file(kernel.folder.path() + "/names"));
+    std::istringstream names(*read_file(kernel.folder.path + "/names"));
     std::set<std::string> before{"/"};
     for (std::string name; std::getline(names, name);) {
         // /lib and its like are links to folders that have come before.
@@ -88,11 +88,11 @@ TEST(Initramfs, HasBusyboxUnderAllOfItsNames) {
     const MadeKernel kernel(tables + "virtiofs.ko: virtio.ko\ncrc32c_generic.ko:\n");
     kernel.boots_with();
     const std::string command =
-        "cd " + kernel.folder.path() +
+        "cd " + kernel.folder.path +
         " && mkdir all && cd all && cpio -idm --quiet --no-absolute-filenames < ../initramfs"
         " 2> /dev/null && find usr/bin -lname busybox -printf '%f\\n' | sort > ../links &&"
         " usr/bin/busybox --list | grep -vx busybox | sort | diff - ../links > ../differences";
-    EXPECT_EQ(system(command.c_str()), 0) << *read_file(kernel.folder.path() + "/differences");
+    EXPECT_EQ(system(command.c_str()), 0) << *read_file(kernel.folder.path + "/differences");
 }
 
 TEST(Initramfs, HasModulesAfterThoseThatTheyNeed) {

@@ -41,8 +41,8 @@ class FakeQemu : public testing::Test {
   protected:
     void serve(const std::string& answer, const std::string& at_begin = "",
                const std::string& greeting = "echo '{\"QMP\":{}}' >&$qmp") {
-        make_file(folder.path() + "/qemu-system-x86_64", R"(#!/bin/bash
-cd )" + folder.path() + R"(
+        make_file(folder.path + "/qemu-system-x86_64", R"(#!/bin/bash
+cd )" + folder.path + R"(
 printf '%s\n' "$@" > arguments
 for argument; do
     case $argument in
@@ -60,7 +60,7 @@ while read -r line <&$qmp; do
 done
 )",
                   true);
-        path.emplace("PATH", folder.path() + ":/usr/bin:/bin");
+        path.emplace("PATH", folder.path + ":/usr/bin:/bin");
     }
     Result<Machine> start(const MachineFiles& more = {}) {
         MachineFiles files = more;
@@ -74,7 +74,7 @@ done
         return machine ? "" : machine.failure().message;
     }
     std::vector<std::string> lines_of(const std::string& name) const {
-        std::ifstream file(folder.path() + "/" + name);
+        std::ifstream file(folder.path + "/" + name);
         std::vector<std::string> lines;
         for (std::string line; std::getline(file, line);)
             lines.push_back(line);
@@ -197,7 +197,7 @@ TEST_F(FakeQemu, IsGivenItsFiles) {
     EXPECT_EQ(values_of("-blockdev", arguments), Values{});
     EXPECT_EQ(values_of("-incoming", arguments), Values{"defer"});
     EXPECT_EQ(values_of("-append", arguments), Values{command_line});
-    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/not-open"));
+    EXPECT_FALSE(std::filesystem::exists(folder.path + "/not-open"));
 }
 
 TEST_F(FakeQemu, ThatEndsIsAFailureWithItsWords) {
@@ -368,7 +368,7 @@ TEST_F(FakeQemu, IsInterruptedUnlessItHasEnded) {
 class Facts : public FakeQemu {
   protected:
     Facts() {
-        job.kernel = {"6.1.0-made", make_file(folder.path() + "/vmlinuz", "kernel"), folder.path()};
+        job.kernel = {"6.1.0-made", make_file(folder.path + "/vmlinuz", "kernel"), folder.path};
     }
     // Frames as an agent sends them.
     static std::string frame(char type, const std::string& data) {
@@ -394,16 +394,16 @@ class Facts : public FakeQemu {
     std::map<std::string, std::string> kept() const {
         std::map<std::string, std::string> files;
         for (const auto& entry :
-             std::filesystem::recursive_directory_iterator(folder.path() + "/cache/guest"))
+             std::filesystem::recursive_directory_iterator(folder.path + "/cache/guest"))
             if (entry.is_regular_file())
                 files[entry.path().filename()] = *read_file(entry.path());
         return files;
     }
     std::string folder_of_facts() const {
-        return std::filesystem::directory_iterator(folder.path() + "/cache/guest")->path();
+        return std::filesystem::directory_iterator(folder.path + "/cache/guest")->path();
     }
 
-    Environment cache{"DJSTAP_CACHE", folder.path() + "/cache"};
+    Environment cache{"DJSTAP_CACHE", folder.path + "/cache"};
 };
 
 TEST_F(Facts, AreKeptAsTheGuestSendsThem) {
@@ -439,7 +439,7 @@ TEST_F(Facts, ThatAreBrokenAreReplaced) {
 TEST_F(Facts, AreNotWrittenOutsideOfTheirFolder) {
     ASSERT_TRUE(dump(fact("../../x/kallsyms", "abc") + frame('d', "")));
     EXPECT_EQ(kept()["kallsyms"], "abc");
-    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/cache/x"));
+    EXPECT_FALSE(std::filesystem::exists(folder.path + "/cache/x"));
     std::filesystem::remove_all(folder_of_facts());
     const Status parent = dump(fact("..", "abc") + frame('d', ""));
     ASSERT_FALSE(parent);
@@ -453,7 +453,7 @@ TEST_F(Facts, OfAGuestThatEndsAreNotKept) {
     ASSERT_TRUE(machine);
     EXPECT_FALSE(guest::dump_facts(*machine, job));
     EXPECT_TRUE(kept().empty());
-    EXPECT_TRUE(std::filesystem::is_empty(folder.path() + "/cache/guest"));
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path + "/cache/guest"));
 }
 
 } // namespace djstap

@@ -40,16 +40,16 @@ std::string with_interpreter(uint64_t headers_at, uint64_t name_at, const std::s
 TEST(DamagedPrograms, AreCopiedAlone) {
     const TestFolder folder;
     const auto names = [&](const std::string& bytes) {
-        const auto files = program_closure(make_file(folder.path() + "/program", bytes, true));
+        const auto files = program_closure(make_file(folder.path + "/program", bytes, true));
         std::string text = files ? "" : files.failure().message;
         if (files)
             for (const FileToCopy& file : *files)
                 text += file.guest_path + " ";
         return text;
     };
-    const std::string alone = folder.path() + "/program ";
+    const std::string alone = folder.path + "/program ";
     constexpr size_t headers = sizeof(Elf64_Ehdr), end = headers + sizeof(Elf64_Phdr);
-    const std::string loader = make_file(folder.path() + "/loader", "#!/bin/sh\n", true);
+    const std::string loader = make_file(folder.path + "/loader", "#!/bin/sh\n", true);
     EXPECT_EQ(names(with_interpreter(headers, end, loader)), alone + loader + " ");
     // A header that is cut off, or far behind the end.
     EXPECT_EQ(names(with_interpreter(headers, end, loader).substr(0, headers)), alone);
@@ -63,10 +63,10 @@ TEST(DamagedPrograms, AreCopiedAlone) {
 
 TEST(DamagedPrograms, WhoseLibrariesAreUnknownAreNamed) {
     const TestFolder folder;
-    const std::string loader = make_file(folder.path() + "/loader", "#!/bin/sh\nexit 3\n", true);
+    const std::string loader = make_file(folder.path + "/loader", "#!/bin/sh\nexit 3\n", true);
     constexpr size_t headers = sizeof(Elf64_Ehdr), end = headers + sizeof(Elf64_Phdr);
     const std::string program =
-        make_file(folder.path() + "/program", with_interpreter(headers, end, loader), true);
+        make_file(folder.path + "/program", with_interpreter(headers, end, loader), true);
     const auto files = program_closure(program);
     ASSERT_FALSE(files);
     EXPECT_TRUE(files.failure().message.starts_with("the libraries of " + program +
@@ -78,24 +78,24 @@ TEST(DamagedPrograms, WhoseLibrariesAreUnknownAreNamed) {
 std::vector<std::string> chain(const TestFolder& folder, int length, const std::string& begin) {
     std::vector<std::string> names;
     for (int i = 0; i < length; i++) {
-        names.push_back(folder.path() + "/s" + std::to_string(i));
+        names.push_back(folder.path + "/s" + std::to_string(i));
         make_file(names.back(),
-                  i + 1 < length ? begin + folder.path() + "/s" + std::to_string(i + 1) + "\n"
-                                 : "#!" + folder.path() + "/shell\n",
+                  i + 1 < length ? begin + folder.path + "/s" + std::to_string(i + 1) + "\n"
+                                 : "#!" + folder.path + "/shell\n",
                   true);
     }
-    make_file(folder.path() + "/shell", "text", true);
-    names.push_back(folder.path() + "/shell");
+    make_file(folder.path + "/shell", "text", true);
+    names.push_back(folder.path + "/shell");
     return names;
 }
 
 std::vector<std::string> copied(const TestFolder& folder) {
     std::vector<std::string> names;
-    const auto files = program_closure(folder.path() + "/s0");
+    const auto files = program_closure(folder.path + "/s0");
     EXPECT_TRUE(files) << files.failure().message;
     if (files)
         for (const FileToCopy& file : *files)
-            if (file.guest_path.starts_with(folder.path()))
+            if (file.guest_path.starts_with(folder.path))
                 names.push_back(file.guest_path);
     return names;
 }
@@ -118,9 +118,9 @@ TEST(ChainsOfScripts, BeginAgainWithEnv) {
 
 TEST(ShellCommands, HaveTheShellAndEndWithTheirText) {
     const TestFolder folder;
-    const Environment path("PATH", folder.path() + ":/usr/bin:/bin");
-    make_file(folder.path() + "/one", "text", true);
-    make_file(folder.path() + "/two", "text", true);
+    const Environment path("PATH", folder.path + ":/usr/bin:/bin");
+    make_file(folder.path + "/one", "text", true);
+    make_file(folder.path + "/two", "text", true);
     const std::string text = "one; twofold";
     const auto files = command_closure(std::string_view(text).substr(0, 8));
     ASSERT_TRUE(files) << files.failure().message;
@@ -133,18 +133,18 @@ TEST(ShellCommands, HaveTheShellAndEndWithTheirText) {
     ASSERT_GE(paths.size(), 3u);
     EXPECT_EQ(paths.front(), "/bin/sh");
     EXPECT_EQ(std::vector<std::string>(paths.end() - 2, paths.end()),
-              (std::vector<std::string>{folder.path() + "/one", folder.path() + "/two"}));
+              (std::vector<std::string>{folder.path + "/one", folder.path + "/two"}));
     EXPECT_TRUE(command_closure("one; two >"));
     EXPECT_TRUE(command_closure("one; two > file"));
     // Without a shell's signs, none is needed.
     const auto plain = command_closure("one two");
     ASSERT_TRUE(plain);
-    EXPECT_EQ(plain->front().host_path, folder.path() + "/one");
+    EXPECT_EQ(plain->front().host_path, folder.path + "/one");
 }
 
 TEST(DataFiles, KeepTheirModes) {
     const TestFolder folder;
-    const std::string file = make_file(folder.path() + "/data", "text");
+    const std::string file = make_file(folder.path + "/data", "text");
     bool found = false;
     for (const FileToCopy& each : data_files("cat " + file)) {
         EXPECT_EQ(each.mode, 0u) << each.guest_path;
@@ -158,15 +158,15 @@ TEST(DataFiles, KeepTheirModes) {
 TEST(Programs, TheNearestIsAlwaysTheSame) {
     const TestFolder folder;
     for (const char* end : {"h", "c", "k", "b", "m", "a", "d", "l", "g"})
-        make_file(folder.path() + "/wanted" + end, "text", true);
-    const auto files = program_closure(folder.path() + "/wantedx");
+        make_file(folder.path + "/wanted" + end, "text", true);
+    const auto files = program_closure(folder.path + "/wantedx");
     ASSERT_FALSE(files);
-    EXPECT_EQ(files.failure().hint, "did you mean '" + folder.path() + "/wanteda'?");
+    EXPECT_EQ(files.failure().hint, "did you mean '" + folder.path + "/wanteda'?");
 }
 
 TEST(Archive, NamesAFileThatIsGone) {
     const TestFolder folder;
-    const std::string path = make_file(folder.path() + "/file", "text");
+    const std::string path = make_file(folder.path + "/file", "text");
     guest::Archive archive;
     ASSERT_TRUE(archive.add({path, "/file", 0, ""}));
     std::filesystem::remove(path);
@@ -178,7 +178,7 @@ TEST(Archive, NamesAFileThatIsGone) {
 
 TEST(Modules, WithoutATableAreAnError) {
     const TestFolder folder;
-    const GuestKernel kernel{"6.1.0-none", "", folder.path() + "/lib/modules/6.1.0-none"};
+    const GuestKernel kernel{"6.1.0-none", "", folder.path + "/lib/modules/6.1.0-none"};
     const auto modules = guest::modules_with_dependencies(kernel, {"ext4"});
     ASSERT_FALSE(modules);
     EXPECT_TRUE(modules.failure().message.starts_with("missing " + kernel.modules +

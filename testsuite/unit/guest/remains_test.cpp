@@ -11,12 +11,12 @@ namespace {
 
 class Remains : public testing::Test {
   protected:
-    void SetUp() override { test_remains_begin(folder_.path().c_str()); }
+    void SetUp() override { test_remains_begin(folder_.path.c_str()); }
     void TearDown() override {
         EXPECT_EQ(test_remains_open, 0);
         test_remains_end();
     }
-    std::string place(const std::string& path) const { return folder_.path() + path; }
+    std::string place(const std::string& path) const { return folder_.path + path; }
     void file(const std::string& path, const std::string& text) const {
         std::filesystem::create_directories(std::filesystem::path(place(path)).parent_path());
         std::ofstream(place(path), std::ios::binary) << text;

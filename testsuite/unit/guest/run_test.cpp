@@ -106,7 +106,7 @@ class PlayedAgent {
 class RunInGuest : public testing::Test {
   protected:
     void SetUp() override {
-        make_file(folder_.path() + "/qemu-system-x86_64", R"(#!/bin/bash
+        make_file(folder_.path + "/qemu-system-x86_64", R"(#!/bin/bash
 for argument; do
     case $argument in
     socket,id=qmp,fd=*) qmp=${argument##*=} ;;
@@ -121,7 +121,7 @@ while read -r line <&$qmp; do
 done
 )",
                   true);
-        path_.emplace("PATH", folder_.path() + ":/usr/bin:/bin");
+        path_.emplace("PATH", folder_.path + ":/usr/bin:/bin");
         job_.command = {"/bin/true"};
     }
     // Runs the job against this agent. Both get the machine's process.
@@ -250,7 +250,7 @@ TEST_F(RunInGuest, AnEnvironmentOfAnySizeIsAllThatTheCommandHas) {
 
 TEST_F(RunInGuest, FilesComeFirst) {
     const std::string text(1 << 20, 'y'); // more than is queued at once
-    job_.files = {{make_file(folder_.path() + "/large", text), "/there/large", 0, ""}};
+    job_.files = {{make_file(folder_.path + "/large", text), "/there/large", 0, ""}};
     std::string archive;
     const auto outcome = run([&](PlayedAgent& agent, pid_t) {
         agent.expect(GUEST_CLOCK);
@@ -267,7 +267,7 @@ TEST_F(RunInGuest, FilesComeFirst) {
 }
 
 TEST_F(RunInGuest, AFileThatIsMissingIsAFailure) {
-    job_.files = {{folder_.path() + "/none", "/none", 0, ""}};
+    job_.files = {{folder_.path + "/none", "/none", 0, ""}};
     const auto outcome = run([](PlayedAgent&, pid_t) {});
     ASSERT_FALSE(outcome);
     EXPECT_NE(outcome.failure().message.find("/none"), std::string::npos);
@@ -349,7 +349,7 @@ TEST_F(RunInGuest, SignalsWaitForTheCommand) {
 // What the command has not read of a file is there for whoever reads next.
 TEST_F(RunInGuest, InputThatWasNotReadIsGivenBack) {
     const FileDescriptor file(
-        open(make_file(folder_.path() + "/input", "abcdefgh").c_str(), O_RDONLY | O_CLOEXEC));
+        open(make_file(folder_.path + "/input", "abcdefgh").c_str(), O_RDONLY | O_CLOEXEC));
     job_.input = file.get();
     const auto outcome = run([&](PlayedAgent& agent, pid_t) {
         agent.begin();

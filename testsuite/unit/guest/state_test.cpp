@@ -33,7 +33,7 @@ class GuestState : public testing::Test {
 
     // Returns the folder of the only state in the test's own cache.
     std::string state_folder() {
-        for (const auto& entry : std::filesystem::directory_iterator(cache.path() + "/guest"))
+        for (const auto& entry : std::filesystem::directory_iterator(cache.path + "/guest"))
             if (entry.path().filename().string().starts_with(kernel.release))
                 return entry.path();
         return "";
@@ -46,7 +46,7 @@ class GuestState : public testing::Test {
     }
 
     TestFolder cache;
-    Environment environment{"DJSTAP_CACHE", cache.path()};
+    Environment environment{"DJSTAP_CACHE", cache.path};
     GuestKernel kernel;
     GuestJob job;
     Collected seen;
@@ -90,13 +90,13 @@ TEST_F(GuestState, IsMadeOnceAndRebuiltWhenBroken) {
     EXPECT_TRUE(booted());
     EXPECT_EQ(run(), "works\n");
     EXPECT_FALSE(booted());
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(cache.path()))
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(cache.path))
         EXPECT_EQ(entry.path().string().find(".new"), std::string::npos) << entry.path();
 }
 
 // DJSTAP_CACHE may name a folder that the user has other files in.
 TEST_F(GuestState, RemovesOlderStatesAndNothingElse) {
-    const std::string guests = cache.path() + "/guest/";
+    const std::string guests = cache.path + "/guest/";
     const std::string manifest = R"({"key": "k", "base": "of an older QEMU", "files": {}})";
     const std::string older = guests + kernel.release + "-0123456789abcdef";
     const std::string shared = guests + kernel.release + "-fedcba9876543210";
@@ -165,7 +165,7 @@ TEST_F(GuestState, FailsClearlyWithoutAPlaceToKeepIt) {
 }
 
 TEST_F(GuestState, FailsClearlyWithoutQemu) {
-    Environment path("PATH", cache.path());
+    Environment path("PATH", cache.path);
     Result<GuestOutcome> outcome = run_guest(job);
     ASSERT_FALSE(outcome);
     EXPECT_NE(outcome.failure().hint.find("qemu-system-x86"), std::string::npos);
@@ -197,12 +197,12 @@ TEST_F(GuestState, FailsClearlyWhenAFileIsMissing) {
 }
 
 TEST_F(GuestState, HostFilesAreSharedReadOnlyBelowAnOverlay) {
-    std::string marker = make_file(cache.path() + "/marker", "of the host\n");
+    std::string marker = make_file(cache.path + "/marker", "of the host\n");
     job.host_root = true;
     job.command = {"/bin/sh", "-c",
                    "cat marker; echo changed > marker && cat marker; mkdir -p /new/folder && cd "
                    "/new/folder && pwd; hostname; modprobe dummy && ls -d /sys/module/dummy"};
-    job.directory = cache.path();
+    job.directory = cache.path;
     char name[65] = "";
     gethostname(name, sizeof name);
     EXPECT_EQ(run(),
@@ -218,8 +218,8 @@ TEST_F(GuestState, AUsersFilesAreSharedWithoutRoot) {
     constexpr uid_t user = 65534;
     if (geteuid() != 0)
         GTEST_SKIP() << "the test above was a user's own";
-    ASSERT_EQ(chown(cache.path().c_str(), user, user), 0);
-    ASSERT_EQ(chmod(cache.path().c_str(), 0700), 0);
+    ASSERT_EQ(chown(cache.path.c_str(), user, user), 0);
+    ASSERT_EQ(chmod(cache.path.c_str(), 0700), 0);
     const pid_t child = fork();
     if (child == 0) {
         if (setgroups(0, nullptr) || setgid(user) || setuid(user))
@@ -228,12 +228,12 @@ TEST_F(GuestState, AUsersFilesAreSharedWithoutRoot) {
         prctl(PR_SET_DUMPABLE, 1);
         if (!can_share_host_files())
             _exit(8);
-        make_file(cache.path() + "/marker", "of the user\n");
+        make_file(cache.path + "/marker", "of the user\n");
         job.host_root = true;
         job.command = {"/bin/sh", "-c",
                        "id -u; cat marker; echo changed > marker; echo changed >> /etc/passwd; "
                        "tail -n 1 /etc/passwd; cat /etc/shadow 2>/dev/null"};
-        job.directory = cache.path();
+        job.directory = cache.path;
         const std::string output = run();
         if (output != "0\nof the user\nchanged\n")
             fprintf(stderr, "%s%s\n", output.c_str(), seen.errors.c_str());
@@ -249,15 +249,15 @@ TEST_F(GuestState, AUsersFilesAreSharedWithoutRoot) {
 // The kernel is none, so that no guest is made: the folder that it would be in remains.
 TEST(GuestStateFolders, EachSizeOfADiskHasOne) {
     const TestFolder folder;
-    const Environment environment("DJSTAP_CACHE", folder.path());
+    const Environment environment("DJSTAP_CACHE", folder.path);
     GuestJob job = shell_job(
-        {"6.1.0-none", make_file(folder.path() + "/vmlinuz", "no kernel"), folder.path()}, "true");
+        {"6.1.0-none", make_file(folder.path + "/vmlinuz", "no kernel"), folder.path}, "true");
     for (const unsigned megabytes : {0, 48, 64, 48}) {
         job.disk_mb = megabytes;
         EXPECT_FALSE(run_guest(job));
     }
     size_t folders = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path() + "/guest"))
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path + "/guest"))
         folders += entry.path().filename().string().starts_with("6.1.0-none-");
     EXPECT_EQ(folders, 3U);
 }

@@ -3,6 +3,8 @@
 #pragma once
 #include "guest/guest.h"
 
+#include "../surroundings.h"
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -68,33 +70,7 @@ inline std::string make_file(const std::string& path, const std::string& text,
     return path;
 }
 
-// A folder for one test, removed after it.
-class TestFolder {
-  public:
-    TestFolder() {
-        char name[] = "/tmp/djstap-test-XXXXXX";
-        path_ = mkdtemp(name);
-    }
-    ~TestFolder() { std::filesystem::remove_all(path_); }
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_;
-};
-
-// Sets an environment variable for the duration of a test.
-class Environment {
-  public:
-    Environment(const char* name, const std::string& value) : name_(name) {
-        if (const char* old = getenv(name))
-            old_ = old;
-        setenv(name, value.c_str(), 1);
-    }
-    ~Environment() { old_.empty() ? unsetenv(name_) : setenv(name_, old_.c_str(), 1); }
-
-  private:
-    const char* name_;
-    std::string old_;
-};
+using test::Environment;
+using test::TestFolder;
 
 } // namespace djstap

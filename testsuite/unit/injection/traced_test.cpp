@@ -2,6 +2,7 @@
 // A process that runs, stopped and let go again.
 #include "injection/traced_program.h"
 
+#include "../surroundings.h"
 #include "becomes.h"
 
 #include "image/elf_file.h"
@@ -291,17 +292,16 @@ TEST_F(TracedCommand, IsKilledUnlessItIsLetGo) {
 
 // The dynamic loader ends a program whose libraries it cannot read.
 TEST_F(TracedCommand, MayEndBeforeItsProgramBegins) {
-    std::string folder = std::filesystem::temp_directory_path() / "djstap-traced-XXXXXX";
-    ASSERT_TRUE(mkdtemp(folder.data()));
-    std::ofstream(folder + "/libc.so.6") << "no library";
+    const test::TestFolder folder;
+    folder.write("libc.so.6", "no library");
     testing::internal::CaptureStderr();
-    setenv("LD_LIBRARY_PATH", folder.c_str(), 1);
-    auto sleep = command({"/bin/sleep", "100"});
-    unsetenv("LD_LIBRARY_PATH");
+    auto sleep = [&] {
+        const test::Environment path("LD_LIBRARY_PATH", folder.path);
+        return command({"/bin/sleep", "100"});
+    }();
     ASSERT_TRUE(sleep);
     const auto program = TracedProgram::run_to_entry(*sleep);
     testing::internal::GetCapturedStderr();
-    std::filesystem::remove_all(folder);
     ASSERT_FALSE(program);
     EXPECT_EQ(program.failure().message,
               "the command ended before its program began: it exited with status 127");

@@ -6,25 +6,18 @@
 #include "system/file.h"
 #include "system/temporary.h"
 
-#include <cstdlib>
-#include <filesystem>
+#include "../surroundings.h"
+
 #include <gtest/gtest.h>
 
 namespace djstap::module::test {
 
-struct TestFolder {
-    TestFolder() {
-        std::string name = std::filesystem::temp_directory_path() / "djstap-module-test-XXXXXX";
-        path = mkdtemp(name.data());
-    }
-    ~TestFolder() { std::filesystem::remove_all(path); }
-    std::string path;
-};
+using djstap::test::Environment;
+using djstap::test::TestFolder;
 
 // A cache for the tests alone, removed at the end.
 struct CacheFolder : TestFolder {
-    CacheFolder() { setenv("DJSTAP_CACHE", path.c_str(), 1); }
-    ~CacheFolder() { unsetenv("DJSTAP_CACHE"); }
+    const Environment is_used{"DJSTAP_CACHE", path};
 };
 
 inline std::string test_folder() {

@@ -9,9 +9,10 @@
 #include "system/file.h"
 #include "system/temporary.h"
 
+#include "../surroundings.h"
+
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <utility>
 
@@ -45,21 +46,9 @@ inline void keep_index() {
     }
 }
 
-// A folder that is removed at the end.
-struct Folder {
-    Folder() {
-        std::string name = std::filesystem::temp_directory_path() / "djstap-semantics-XXXXXX";
-        path = mkdtemp(name.data());
-        setenv("DJSTAP_CACHE", shared_cache().c_str(), 1);
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
-    std::string write(const std::string& name, const std::string& text) const {
-        const std::filesystem::path file = std::filesystem::path(path) / name;
-        std::filesystem::create_directories(file.parent_path());
-        std::ofstream(file) << text;
-        return file;
-    }
-    std::string path;
+// A folder. From then on, the cache is that of all analyses.
+struct Folder : TestFolder {
+    Folder() { setenv("DJSTAP_CACHE", shared_cache().c_str(), 1); }
 };
 
 struct Analysis {

@@ -6,6 +6,7 @@
 #include "session/system_commands.h"
 #include "system/descriptor.h"
 
+#include "../surroundings.h"
 #include "include/statistic.h"
 
 #include <cerrno>
@@ -151,21 +152,18 @@ TEST(HistogramRows, AreThoseBetweenTheFirstAndTheLast) {
 class SystemCommandsTest : public testing::Test {
   protected:
     void SetUp() override {
-        folder_ = std::filesystem::temp_directory_path() / "djstap-commands-XXXXXX";
-        ASSERT_TRUE(mkdtemp(folder_.data()));
         writer_ = std::make_unique<Writer>(
             open(file().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), "the output");
         messages_ = std::make_unique<Writer>(STDERR_FILENO, "standard error");
         output_ = make_text_output({*writer_, *messages_});
     }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-    std::string file() const { return folder_ + "/out"; }
+    std::string file() const { return folder_.file("out"); }
     std::string content() const {
         std::ifstream in(file());
         return {std::istreambuf_iterator<char>(in), {}};
     }
 
-    std::string folder_;
+    const test::TestFolder folder_;
     std::unique_ptr<Writer> writer_, messages_;
     std::unique_ptr<Output> output_;
     FileDescriptor held_; // a command that is left ends when this is closed, the folder being gone
@@ -202,7 +200,7 @@ TEST_F(SystemCommandsTest, AreAllWaitedFor) {
 
 TEST_F(SystemCommandsTest, AreNotWaitedForOnceTheSessionIsToEnd) {
     const StopSignals signals;
-    const std::string pipe = folder_ + "/pipe";
+    const std::string pipe = folder_.file("pipe");
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
     held_ = FileDescriptor(open(pipe.c_str(), O_RDWR | O_CLOEXEC));
     SystemCommands commands;
