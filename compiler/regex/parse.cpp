@@ -243,25 +243,19 @@ class Parser {
             if (!first && take(']'))
                 break;
             if (text_.substr(at_, 2) == "[:") {
-                if (!named_class(set))
-                    return make(Kind::Empty);
+                named_class(set);
                 continue;
             }
-            const std::optional<uint8_t> low = bracket_byte();
-            if (!low)
-                return make(Kind::Empty);
-            uint8_t high = *low;
+            const uint8_t low = bracket_byte();
+            uint8_t high = low;
             if (sees('-') && at_ + 1 < text_.size() && text_[at_ + 1] != ']') {
                 at_++;
-                const std::optional<uint8_t> end = bracket_byte();
-                if (!end)
-                    return make(Kind::Empty);
-                high = *end;
+                high = bracket_byte();
             }
-            if (high < *low)
-                return fail(std::string("has the empty range from '") + static_cast<char>(*low) +
+            if (high < low)
+                return fail(std::string("has the empty range from '") + static_cast<char>(low) +
                             "' to '" + static_cast<char>(high) + "'");
-            for (uint32_t c = *low; c <= high; c++)
+            for (uint32_t c = low; c <= high; c++)
                 set.set(c);
         }
         if (negated)
@@ -269,20 +263,20 @@ class Parser {
         return make_set(set.reset(0));
     }
 
-    // x, [.x.] or [=x=].
-    std::optional<uint8_t> bracket_byte() {
+    // x, [.x.] or [=x=]. What it returns after a problem is of no use any more.
+    uint8_t bracket_byte() {
         const std::string_view opening = text_.substr(at_, 2);
         if (opening != "[." && opening != "[=")
             return byte(at_++);
         if (text_.size() < at_ + 5 || text_[at_ + 3] != opening[1] || text_[at_ + 4] != ']') {
             fail("has a '" + std::string(opening) + "' that does not name one character");
-            return std::nullopt;
+            return 0;
         }
         at_ += 5;
         return byte(at_ - 3);
     }
 
-    bool named_class(Bytes& set) {
+    void named_class(Bytes& set) {
         const size_t end = text_.find(":]", at_ + 2);
         const std::string_view name = end == std::string_view::npos
                                           ? text_.substr(at_ + 2)
@@ -293,12 +287,11 @@ class Parser {
                     if (belongs(c))
                         set.set(static_cast<size_t>(c));
                 at_ = end + 2;
-                return true;
+                return;
             }
         fail("contains the unknown character class '" + std::string(name) + "'",
              "the character classes are alnum, alpha, blank, cntrl, digit, graph, lower, print, "
              "punct, space, upper, xdigit");
-        return false;
     }
 
     std::string_view text_;

@@ -148,6 +148,11 @@ TEST(Regex, MistakesAreNamed) {
     EXPECT_EQ(match("[a", "a"), "has a '[' without its ']'");
     EXPECT_EQ(match("[b-a]", "a"), "has the empty range from 'b' to 'a'");
     EXPECT_EQ(match("[[:letter:]]", "a"), "contains the unknown character class 'letter'");
+    EXPECT_EQ(match("[[:letter:]a-", "a"), "contains the unknown character class 'letter'");
+    // POSIX names elements of several characters so, too; there are none here.
+    EXPECT_EQ(match("[[.ab.]]", "a"), "has a '[.' that does not name one character");
+    EXPECT_EQ(match("[z-[=ab=]]", "a"), "has a '[=' that does not name one character");
+    EXPECT_EQ(match("[a-[.z", "a"), "has a '[.' that does not name one character");
     EXPECT_EQ(match("a{3,2}", "a"),
               "repeats from 3 to 2 times: the first number must not be the larger one");
     EXPECT_EQ(match("a{256}", "a"), "repeats more than 255 times");
