@@ -12,7 +12,9 @@ namespace {
 // The bytes of a character of UTF-8, by its first one; 1 for a byte that begins none.
 size_t bytes_of(char first) {
     const auto byte = static_cast<unsigned char>(first);
-    return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    if (byte < 0xc2 || byte > 0xf4)
+        return 1;
+    return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
 }
 
 // Characters beyond the first 65,536 take two units.

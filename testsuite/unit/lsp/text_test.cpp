@@ -43,6 +43,17 @@ TEST(LspText, CountsTheBytesOfEachCharacter) {
     EXPECT_EQ(Text("\x80\xbf").offset({0, 1}), 1U);
 }
 
+// RFC 3629, section 4: no character has them.
+TEST(LspText, BytesThatBeginNoCharacterAreOneEach) {
+    for (const char* byte : {"\x80", "\xbf", "\xc0", "\xc1", "\xf5", "\xff"}) {
+        const Text text(byte + std::string("\x80\x80\x80z"));
+        for (uint32_t at = 0; at <= 5; at++) {
+            EXPECT_EQ(text.offset({0, at}), at);
+            EXPECT_EQ(text.position(at), (Position{0, at}));
+        }
+    }
+}
+
 TEST(LspText, LinesMayBeEmpty) {
     const Text text("\n\n\r\nx");
     EXPECT_EQ(text.position(0), (Position{0, 0}));
