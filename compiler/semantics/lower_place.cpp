@@ -140,10 +140,8 @@ Value Lowering::place(const ast::Expression& node) {
         if (body_->own_part)
             body_->own_writes.insert(identifier.name);
         if (!body_->index.count(identifier.name))
-            if (GlobalState* global = names_.global(identifier.name, *body_->file)) {
-                check_not_iterated(*global, node.range);
+            if (GlobalState* global = names_.global(identifier.name, *body_->file))
                 return global_place(node, *global, nullptr, false);
-            }
         if (body_->mode != Body::Mode::Normal) {
             diagnostics_.report(body_->mode == Body::Mode::Entry ? DiagnosticKind::EntryLocal
                                                                  : DiagnosticKind::ConditionLocal,

@@ -265,7 +265,6 @@ uint32_t Lowering::given_variable(const std::string& name, SourceRange range,
         body_->states[index].written = true;
         return index;
     }
-    check_not_iterated(*global, range);
     const bool is_array =
         global->declaration->size || global->declaration->wrap || global->arity.value_or(0) > 0;
     if (is_array)

@@ -167,6 +167,9 @@ TEST(SemanticsEdges, OneMistakeIsOneError) {
              {"foreach ([k, l] in a) print(k, l)", "key-count"},
              {"foreach (v = [k, l] in a) print(v + 1, k . \"\")", "key-count"},
              {"a = 1; a[1, 2] = 2; a[3, 4, 5] = 3", "key-count"},
+             {"foreach (k in a) a = k", "key-count"},
+             {"foreach (k in a) { a++; println(k) }", "key-count"},
+             {"foreach (k in a) foreach (a in a) println(k)", "foreach-variable"},
              {"x = t; y = t; t <<< 1", "statistic-value"}}) {
         const Analysis analysis(std::string("global a, t probe begin { a[1] = 1; ") + statements +
                                 " }");
