@@ -11,6 +11,16 @@ namespace djstap::semantics {
 
 using program::Type;
 
+namespace {
+
+// Returns whether a range is a part of another one; a macro has other places at each of its uses.
+bool is_within(SourceRange inner, SourceRange outer) {
+    return inner.file == outer.file && inner.expansion == outer.expansion &&
+           inner.begin >= outer.begin && inner.end <= outer.end;
+}
+
+} // namespace
+
 std::string count_text(size_t count, const std::string& noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -50,9 +60,7 @@ void Lowering::require(const Value& value, const ast::Expression& node, Type typ
         return;
     const std::string name = subject(node);
     const SourceRange& first = conflict->first_at;
-    const bool own_place =
-        !first.valid() || (first.file == node.range.file && first.begin >= node.range.begin &&
-                           first.end <= node.range.end);
+    const bool own_place = !first.valid() || is_within(first, node.range);
     if (name.empty() || own_place)
         diagnostics_
             .report(DiagnosticKind::TypeNeeded, node.range,
@@ -78,9 +86,7 @@ void Lowering::agree(TypeVar first, TypeVar second, const std::string& name, Sou
             std::string(conflict->first_declared ? "it is declared as a " : "it was used as a ") +
                 type_name(conflict->first) + " here");
     const SourceRange& second_at = conflict->second_at;
-    const bool inside =
-        second_at.file == at.file && second_at.begin >= at.begin && second_at.end <= at.end;
-    if (second_at.valid() && !inside)
+    if (second_at.valid() && !is_within(second_at, at))
         diagnostic.note(second_at,
                         std::string("the value became a ") + type_name(conflict->second) + " here");
 }
