@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The stub of a site, executed in this process.
+// The stub of a site, executed in this process, and as objdump reads it.
 #include "arch/injection.h"
+
+#include "machine_code.h"
 
 #include <gtest/gtest.h>
 
@@ -214,6 +216,100 @@ TEST_P(Stubs, AreEnteredFromWhatPrecedesThem) {
 
 INSTANTIATE_TEST_SUITE_P(Distances, Stubs, testing::Values(true, false),
                          [](const auto& each) { return each.param ? "Near" : "Far"; });
+
+// What objdump reads in a stub, also where the processor lacks what it needs. Its instructions in
+// lines, without the comments that repeat the address of an operand.
+std::string instructions_of(const Stub& stub, uint64_t at) {
+    std::string shown;
+    for (const auto& [address, line] : test::listing(stub.code, at)) {
+        std::string one = line.text.substr(0, line.text.find('#'));
+        one.erase(one.find_last_not_of(' ') + 1);
+        shown += one + "\n";
+    }
+    return shown;
+}
+
+constexpr uint64_t stub_at = 0x40000000;
+
+// The first jumps lead from a claim that succeeded to the call of the handlers, and from one that
+// failed behind it.
+TEST(StubCode, NearOnesNameEverythingByItsDistance) {
+    StubTargets targets;
+    targets.claim = 0x40010000;
+    targets.owner = 0x40020000;
+    targets.handlers = 0x40030000;
+    const Stub plain = stub_code(targets, stub_at);
+    EXPECT_EQ(instructions_of(plain, stub_at), "call   0x40010000\n"
+                                               "jne    0x4000001a\n"
+                                               "jmp    0x4000001f\n"
+                                               "push   %r11\n"
+                                               "rdfsbase %r11\n"
+                                               "cmp    %gs:0x1ffe8(%rip),%r11\n"
+                                               "jne    0x40000000\n"
+                                               "call   0x40030000\n"
+                                               "pop    %r11\n");
+    EXPECT_EQ(plain.entry_at, 9U);
+    EXPECT_EQ(plain.return_at, 0x1fU);
+    targets.argument = 0x12345678;
+    const Stub passes = stub_code(targets, stub_at);
+    EXPECT_EQ(instructions_of(passes, stub_at), "call   0x40010000\n"
+                                                "jne    0x4000001a\n"
+                                                "jmp    0x40000026\n"
+                                                "push   %r11\n"
+                                                "rdfsbase %r11\n"
+                                                "cmp    %gs:0x1ffe8(%rip),%r11\n"
+                                                "jne    0x40000000\n"
+                                                "push   $0x12345678\n"
+                                                "call   0x40030000\n"
+                                                "pop    %r11\n"
+                                                "pop    %r11\n");
+    EXPECT_EQ(passes.entry_at, 9U);
+    EXPECT_EQ(passes.return_at, 0x24U);
+}
+
+TEST(StubCode, FarOnesNameEverythingByItsAddress) {
+    StubTargets targets;
+    targets.claim = 0x1122334455667788;
+    targets.owner = 0x2233445566778899;
+    targets.handlers = 0x33445566778899aa;
+    const Stub plain = stub_code(targets, stub_at);
+    EXPECT_EQ(instructions_of(plain, stub_at), "movabs $0x1122334455667788,%r11\n"
+                                               "call   *%r11\n"
+                                               "jne    0x4000002a\n"
+                                               "jmp    0x40000037\n"
+                                               "push   %r11\n"
+                                               "push   %rax\n"
+                                               "movabs $0x2233445566778899,%rax\n"
+                                               "rdfsbase %r11\n"
+                                               "cmp    %gs:(%rax),%r11\n"
+                                               "pop    %rax\n"
+                                               "jne    0x40000000\n"
+                                               "movabs $0x33445566778899aa,%r11\n"
+                                               "call   *%r11\n"
+                                               "pop    %r11\n");
+    EXPECT_EQ(plain.entry_at, 0x11U);
+    EXPECT_EQ(plain.return_at, 0x37U);
+    targets.argument = 0x12345678;
+    const Stub passes = stub_code(targets, stub_at);
+    EXPECT_EQ(instructions_of(passes, stub_at), "movabs $0x1122334455667788,%r11\n"
+                                                "call   *%r11\n"
+                                                "jne    0x4000002a\n"
+                                                "jmp    0x4000003e\n"
+                                                "push   %r11\n"
+                                                "push   %rax\n"
+                                                "movabs $0x2233445566778899,%rax\n"
+                                                "rdfsbase %r11\n"
+                                                "cmp    %gs:(%rax),%r11\n"
+                                                "pop    %rax\n"
+                                                "jne    0x40000000\n"
+                                                "push   $0x12345678\n"
+                                                "movabs $0x33445566778899aa,%r11\n"
+                                                "call   *%r11\n"
+                                                "pop    %r11\n"
+                                                "pop    %r11\n");
+    EXPECT_EQ(passes.entry_at, 0x11U);
+    EXPECT_EQ(passes.return_at, 0x3cU);
+}
 
 TEST(StubRoom, SufficesForThreeAndWhatIsMoved) {
     constexpr uint64_t far = uint64_t{1} << 40;
