@@ -207,6 +207,27 @@ p:  cltq
     EXPECT_EQ(analysis.place("p").room, analysis.place("room").address);
 }
 
+// The next room may begin where one ends.
+TEST(ShortJump, LeadsToTheNearerOfTwoBesideEachOther) {
+    const Program program = Program::assembled(R"(
+    .text
+    .globl f, p, room, next
+    .type f, @function
+f:  test %eax, %eax
+    je .Lt
+room: mov $1, %eax
+    mov $2, %ecx
+next: mov $3, %edx
+    mov $4, %esi
+p:  cltq
+.Lt: nop
+    ret
+    .size f, .-f
+)");
+    const Analyzed analysis(program.path(), Model::Short);
+    EXPECT_EQ(analysis.place("p").room, analysis.place("next").address);
+}
+
 // Neither the place's own instructions.
 TEST(ShortJump, NoRoomInItsOwnRegion) {
     const std::string text = R"(
