@@ -26,6 +26,14 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             print(self.path, file=log)
         if mode == "silent":
             time.sleep(60)
+        if mode == "stops":
+            self.send_response(200)
+            self.send_header("Content-Length", str(64 << 20))
+            self.end_headers()
+            for _ in range(6):
+                self.wfile.write(b"x" * (1 << 20))
+                time.sleep(0.2)
+            time.sleep(60)
         self.path = "/served" + self.path
         super().do_GET()
     def log_message(self, *words):
@@ -128,6 +136,20 @@ TEST_F(SeparateDebugInfo, FromServersThatFail) {
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
     EXPECT_TRUE(failure.starts_with(begin + server.url() + end)) << failure;
     EXPECT_TRUE(fs::exists(at("requests")));
+}
+
+// Megabytes in the last seconds keep libdebuginfod's own limit, which is that of the mean speed,
+// from ending it first.
+TEST_F(SeparateDebugInfo, FromAServerThatStopsInTheMiddle) {
+    make_module("m.ko", module_text);
+    shell("strip -g m.ko");
+    const Server server(made_.folder(), "stops");
+    setenv("DEBUGINFOD_CACHE_PATH", at("fetched").c_str(), 1);
+    setenv("DEBUGINFOD_URLS", server.url().c_str(), 1);
+    setenv("DEBUGINFOD_TIMEOUT", "2", 1);
+    const std::string failure = open("m.ko").failure;
+    EXPECT_NE(failure.find(": the server did not send anything for 2 s"), std::string::npos)
+        << failure;
 }
 
 } // namespace

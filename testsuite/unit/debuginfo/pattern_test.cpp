@@ -105,6 +105,16 @@ TEST(SourceFiles, Normal) {
 TEST(TypeNames, AsUsersWriteThem) {
     EXPECT_EQ(parse_type_name("struct  timeval").name, "timeval");
     EXPECT_EQ(parse_type_name("struct timeval").kind, NamedTypeKind::Struct);
+    // What is read is the same whoever may write it.
+    for (const char* same : {"const struct timeval", "struct timeval const",
+                             "volatile struct timeval", "struct const volatile timeval"}) {
+        EXPECT_EQ(parse_type_name(same).name, "timeval") << same;
+        EXPECT_EQ(parse_type_name(same).kind, NamedTypeKind::Struct) << same;
+    }
+    EXPECT_EQ(parse_type_name("const union sigval").kind, NamedTypeKind::Union);
+    EXPECT_EQ(parse_type_name("enum pid_type").kind, NamedTypeKind::Enum);
+    EXPECT_EQ(parse_type_name("class order").kind, NamedTypeKind::Struct);
+    EXPECT_EQ(parse_type_name("volatile unsigned long").name, "long unsigned int");
     EXPECT_EQ(parse_type_name("unsigned long").name, "long unsigned int");
     EXPECT_EQ(parse_type_name("unsigned").name, "unsigned int");
     EXPECT_EQ(parse_type_name("long long").name, "long long int");
