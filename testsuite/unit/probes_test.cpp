@@ -82,6 +82,19 @@ TEST_F(Points, MissingKernelIsReportedAtThePoint) {
     EXPECT_NE(render_all(diagnostics_).find("[no-kernel]"), std::string::npos);
 }
 
+// The length of a tick is in the kernel's configuration.
+TEST_F(Points, TimersOfTicksNeedTheKernel) {
+    for (const ast::ProbePoint& timer :
+         {point({component("timer"), component("profile")}),
+          point({component("timer"), component("profile"), component("tick")}),
+          point({component("timer"), component("jiffies", 1)})}) {
+        Diagnostics diagnostics(sources_);
+        EXPECT_FALSE(list_probes(timer, {true, true}, images_, diagnostics));
+        EXPECT_NE(render_all(diagnostics).find("[no-kernel]"), std::string::npos)
+            << render_all(diagnostics);
+    }
+}
+
 TEST_F(Points, ModulesOfAMissingKernelAreReportedAtThePoint) {
     for (const char* name : {"ext4", "*", "no-such"}) {
         Diagnostics diagnostics(sources_);

@@ -107,6 +107,26 @@ TEST(Parts, Variables) {
     EXPECT_EQ(part("$a->x"), "'->x' is applied to 'long int', which has no members");
 }
 
+// A whole structure in memory is no number; its address is one, if it is asked for.
+TEST(Parts, StructuresInMemory) {
+    const std::string of_buffer = "a 'struct sk_buff' cannot be used as a number; its members are "
+                                  "next, len";
+    for (const std::string& name : {std::string("$buffer"), std::string("@var(\"buffer\")")}) {
+        EXPECT_EQ(value_of("six", name), of_buffer);
+        EXPECT_EQ(value_of("six", "&" + name), "address");
+        EXPECT_EQ(value_of("six", name + "->len"), "address +8 load4s");
+    }
+    EXPECT_EQ(value_of("in_stack", "$a"),
+              "a 'struct large' cannot be used as a number; its members are words");
+    // A cast alone is the pointer that it is given.
+    const Planned cast("probe kernel.function(\"six\") { println(@cast($a, \"struct thing\")) }");
+    ASSERT_TRUE(cast.plan) << cast.errors();
+    std::string values;
+    for (const auto& [node, access] : cast.plan->variants.at(0).accesses)
+        values += "<" + steps_of(access.value) + ">";
+    EXPECT_NE(values.find("<operand>"), std::string::npos) << values;
+}
+
 TEST(Parts, OfArraysOfOneAndOfNoneAsText) {
     const Planned planned("probe kernel.function(\"takes_ends\") { println($e$) }");
     ASSERT_TRUE(planned.plan) << planned.errors();

@@ -111,6 +111,43 @@ TEST(PacketHooks, AreThoseThatTheFamilyHas) {
             << family;
 }
 
+TEST(PacketHooks, NamesThatAreUnknownHaveNeighbours) {
+    const std::string hook = "netfilter.hook(\"", no_hook = "netfilter has no hook of that name; ";
+    EXPECT_EQ(said(hook + "NF_INET_LOCAL_INN\").pf(\"2\")"),
+              "\"NF_INET_LOCAL_INN\" cannot be probed: " + no_hook +
+                  "did you mean 'NF_INET_LOCAL_IN'?");
+    EXPECT_EQ(said(hook + "something else\").pf(\"2\")"),
+              "\"something else\" cannot be probed: " + no_hook +
+                  "known names are NF_INET_PRE_ROUTING and similar ones");
+    EXPECT_TRUE(
+        said(hook + "0\").pf(\"something else\")")
+            .ends_with("no pf of that name; known names are NFPROTO_INET and similar ones"));
+    // A priority may be any number: none of the names is proposed.
+    EXPECT_EQ(said(hook + "0\").pf(\"2\").priority(\"FIRST\")"),
+              "\"FIRST\" cannot be probed: netfilter has no priority of that name");
+}
+
+// enum nf_ip_hook_priorities of linux/netfilter_ipv4.h.
+TEST(PacketHooks, HaveThePrioritiesOfTheKernel) {
+    for (const auto& [name, number] :
+         {std::pair("FIRST", int64_t{INT32_MIN}), std::pair("RAW_BEFORE_DEFRAG", int64_t{-450}),
+          std::pair("CONNTRACK_DEFRAG", int64_t{-400}), std::pair("RAW", int64_t{-300}),
+          std::pair("SELINUX_FIRST", int64_t{-225}), std::pair("CONNTRACK", int64_t{-200}),
+          std::pair("MANGLE", int64_t{-150}), std::pair("NAT_DST", int64_t{-100}),
+          std::pair("FILTER", int64_t{0}), std::pair("SECURITY", int64_t{50}),
+          std::pair("NAT_SRC", int64_t{100}), std::pair("SELINUX_LAST", int64_t{225}),
+          std::pair("CONNTRACK_HELPER", int64_t{300}),
+          std::pair("CONNTRACK_CONFIRM", int64_t{INT32_MAX}),
+          std::pair("LAST", int64_t{INT32_MAX})}) {
+        const Planned planned("probe netfilter.hook(\"0\").pf(\"2\").priority(\"NF_IP_PRI_" +
+                              std::string(name) + "\") { println(1) }");
+        ASSERT_TRUE(planned.plan) << planned.errors();
+        const auto* hook = std::get_if<PacketHook>(&planned.plan->variants.at(0).payload);
+        ASSERT_TRUE(hook);
+        EXPECT_EQ(hook->priority, number) << name;
+    }
+}
+
 TEST(TimerPoints, JiffiesAreThoseOfTheKernel) {
     const auto period = [](const std::string& point) {
         const Planned planned("probe " + point + " { println(1) }");
