@@ -172,6 +172,26 @@ TEST_F(Embedded, ErrorsOfHeadersAreWithoutTheScratchFolder) {
         << failed.failure().message;
 }
 
+// The compiler has its own search path here: only the shell and the linker are looked up.
+TEST_F(Embedded, TypesOfHeadersNeedAShellAndALinker) {
+    const std::string path = getenv("PATH");
+    kit_.compiler = script("cc", "PATH='" + path + "'\nexport PATH\nexec gcc \"$@\"\n") + " -I.";
+    ASSERT_TRUE(write_file(own("own_types.h"), "struct djs_types { long member; };\n"));
+    std::filesystem::create_directory(own("tools"));
+    const auto said_with = [&](const std::string& folders) {
+        setenv("PATH", folders.c_str(), 1);
+        const auto types = compile_kernel_headers(kit_, {"own_types.h"});
+        setenv("PATH", path.c_str(), 1);
+        return types ? "" : types.failure().message;
+    };
+    EXPECT_EQ(said_with(own("tools")), "cannot run sh: No such file or directory");
+    EXPECT_EQ(runs(), 0U);
+    std::filesystem::create_symlink("/bin/sh", own("tools/sh"));
+    EXPECT_EQ(said_with(own("tools")), "cannot run ld: No such file or directory");
+    EXPECT_EQ(runs(), 1U);
+    EXPECT_EQ(said_with(path), "");
+}
+
 // Nobody else may have written what is taken from the cache.
 TEST_F(Embedded, WhatOthersMayChangeIsNotTaken) {
     kit_.compiler += " -I.";

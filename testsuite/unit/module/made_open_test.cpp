@@ -4,7 +4,11 @@
 #include "module/kit_files.h"
 
 #include <chrono>
+#include <csignal>
+#include <pthread.h>
 #include <sys/file.h>
+#include <thread>
+#include <unistd.h>
 
 namespace djstap::module {
 namespace {
@@ -296,6 +300,46 @@ TEST_F(MadeOpen, OneBuildsWhileOthersWait) {
     });
     ASSERT_TRUE(third) << third.failure().message;
     EXPECT_FALSE(third->built);
+}
+
+// Several signals come, as the first may be there before the wait begins.
+TEST_F(MadeOpen, SignalsDoNotEndTheWait) {
+    const auto kit = open();
+    ASSERT_TRUE(kit) << kit.failure().message;
+    fs::rename(kit->directory, own("kept"));
+    FileDescriptor held(::open(lock_of(*kit).c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_EQ(flock(held.get(), LOCK_EX | LOCK_NB), 0);
+    struct sigaction noticed = {}, before = {};
+    noticed.sa_handler = [](int) {}; // without SA_RESTART
+    ASSERT_EQ(sigaction(SIGUSR1, &noticed, &before), 0);
+    const pthread_t waits = pthread_self();
+    std::thread other;
+    const auto again = open_runtime_kit(*kernel_, sources(), [&](const std::string&) {
+        if (other.joinable())
+            return;
+        other = std::thread([&] {
+            for (int i = 0; i < 20; i++) {
+                pthread_kill(waits, SIGUSR1);
+                usleep(5000);
+            }
+            std::error_code error;
+            fs::rename(own("kept"), kit->directory, error);
+            held.reset();
+        });
+    });
+    ASSERT_TRUE(other.joinable()) << "nobody waited";
+    other.join();
+    sigaction(SIGUSR1, &before, nullptr);
+    ASSERT_TRUE(again) << again.failure().message;
+    EXPECT_FALSE(again->built);
+    EXPECT_GE(again->times.waiting, 100);
+}
+
+TEST_F(MadeOpen, HeadersOfAnotherKernelAreRefused) {
+    put("build/include/generated/utsrelease.h", "#define UTS_RELEASE \"6.1.0-other\"\n");
+    EXPECT_EQ(said(), "the kernel headers in " + own("build") +
+                          " are those of 6.1.0-other, the kernel is 6.1.0-made");
+    EXPECT_FALSE(fs::exists(cache_.path + "/runtime"));
 }
 
 TEST_F(MadeOpen, NothingIsLeftOfWhatCannotBeBuilt) {
