@@ -50,6 +50,9 @@ std::optional<FinishedRun> run_here(Invocation& invocation, const RunnableScript
     const auto run = [&]() -> Result<SessionOutcome> {
         if (!runnable.object)
             return run_session(session);
+        if (invocation.options.in_process)
+            if (const Status possible = check_injection_possible(); !possible)
+                return possible.failure();
         const auto run_object = invocation.options.in_process ? run_in_program : run_in_user_space;
         return run_object(runnable.object->object, runnable.object->meta,
                           buffer_bytes(runnable.settings.limits), session);

@@ -86,12 +86,16 @@ Status release(Injection& injection, int shared, bool was_started, std::optional
 
 } // namespace
 
-Result<SessionOutcome> run_in_program(const std::string& object, const std::string& meta,
-                                      uint64_t ring_bytes, const SessionOptions& options) {
+Status check_injection_possible() {
     if (!arch::has_stub_instructions())
         return Failure{"this processor or kernel does not let programs read the base of their "
                        "threads' memory (FSGSBASE)",
                        "as root, without --runtime=process, uprobes do not need it"};
+    return Done{};
+}
+
+Result<SessionOutcome> run_in_program(const std::string& object, const std::string& meta,
+                                      uint64_t ring_bytes, const SessionOptions& options) {
     auto arguments = command_of(options);
     if (!arguments)
         return arguments.failure();
