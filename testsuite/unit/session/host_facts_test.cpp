@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/host_facts.h"
 
+#include "fake_module.h"
 #include "session/module_loader.h"
 #include "system/file.h"
 
+#include <cerrno>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/utsname.h>
@@ -140,6 +142,46 @@ TEST(HostFactsRead, AreThoseOfThisMachine) {
     for (size_t i = 0; i < facts.build_id.size(); i += 2)
         bytes += static_cast<char>(std::stoi(facts.build_id.substr(i, 2), nullptr, 16));
     EXPECT_NE(notes->find(bytes), std::string::npos);
+}
+
+TEST(HostFactsRead, TellWhatTheKernelRefuses) {
+    FakeModule kernel;
+    kernel.files["/proc/sys/kernel/ftrace_enabled"] = "1\n";
+    kernel.files["/sys/module/module/parameters/sig_enforce"] = "N\n";
+    HostFacts facts = read_host_facts();
+    EXPECT_EQ(facts.refuses_modules, "");
+    EXPECT_EQ(facts.signatures, "");
+    EXPECT_TRUE(facts.calls_at_entries);
+    kernel.files["/proc/sys/kernel/modules_disabled"] = "1\n";
+    kernel.files["/proc/sys/kernel/ftrace_enabled"] = "0\n";
+    kernel.files["/sys/module/module/parameters/sig_enforce"] = "Y\n";
+    facts = read_host_facts();
+    EXPECT_EQ(facts.refuses_modules,
+              "module loading is disabled until the next boot (kernel.modules_disabled is 1)");
+    EXPECT_EQ(facts.signatures, "loads only signed modules (module.sig_enforce)");
+    EXPECT_FALSE(facts.calls_at_entries);
+    kernel.open_errors["/proc/sys/kernel/ftrace_enabled"] = ENOENT;
+    EXPECT_TRUE(read_host_facts().calls_at_entries) << "nothing says that they are disabled";
+}
+
+// os-release(5): values may be quoted, and a file of the vendor's stands for one that is missing.
+TEST(HostFactsRead, NameTheDistribution) {
+    FakeModule machine;
+    machine.files["/usr/lib/os-release"] = "NAME=Fedora\nID=fedora\n";
+    const auto told = [&](const std::string& release) {
+        machine.files["/etc/os-release"] = release;
+        return read_host_facts().distribution;
+    };
+    EXPECT_EQ(
+        told("PRETTY_NAME=\"Debian GNU/Linux 12\"\nVERSION_ID=\"12\"\nID=debian\nID_LIKE=x\n"),
+        "debian");
+    EXPECT_EQ(told("ID=\"rhel\"\n"), "rhel");
+    EXPECT_EQ(told("ID='opensuse-leap'\n"), "opensuse-leap");
+    EXPECT_EQ(told("NAME=own\n"), "fedora");
+    machine.open_errors["/etc/os-release"] = ENOENT;
+    EXPECT_EQ(read_host_facts().distribution, "fedora");
+    machine.open_errors["/usr/lib/os-release"] = ENOENT;
+    EXPECT_EQ(read_host_facts().distribution, "");
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -197,6 +198,39 @@ TEST(LoadModule, ASignatureThatIsNotTrusted) {
         EXPECT_EQ(load_module(file, "").failure().message,
                   explain_load_error("demo", error).message);
     }
+}
+
+// Documentation/ABI/testing/dev-kmsg: each read yields one record, whose text is behind the first
+// semicolon, and which lines with the properties of a device may follow.
+TEST(LoadModule, TellsWhatTheKernelSaysMeanwhile) {
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+    const FileDescriptor log(ends[0]), writer(ends[1]);
+    FakeModule kernel;
+    kernel.descriptors["/dev/kmsg"] = log.get();
+    kernel.load_error = ENOEXEC;
+    ModuleFile file;
+    file.path = "/dev/null";
+    file.name = "demo";
+    const std::string reason = explain_load_error("demo", ENOEXEC).message;
+    const auto told = [&](const std::vector<std::string>& records) {
+        for (const std::string& record : records)
+            EXPECT_EQ(write(writer.get(), record.data(), record.size()),
+                      static_cast<ssize_t>(record.size()));
+        const auto loaded = load_module(file, "");
+        return loaded ? "it was loaded" : loaded.failure().message;
+    };
+    EXPECT_EQ(told({}), reason);
+    EXPECT_EQ(told({"3,345,900,-;demo: disagrees about version of symbol _printk\n"
+                    " SUBSYSTEM=module\n DEVICE=+module:demo\n",
+                    "4,346,901,c;demo: Unknown symbol a;b (err -22)\n"}),
+              reason + "; the kernel says:\ndemo: disagrees about version of symbol _printk\n"
+                       "demo: Unknown symbol a;b (err -22)");
+    // The last five lines.
+    std::vector<std::string> many;
+    for (const char* text : {"one", "two", "three", "four", "five", "six", "seven"})
+        many.push_back("6,1,1,-;" + std::string(text) + "\n");
+    EXPECT_EQ(told(many), reason + "; the kernel says:\nthree\nfour\nfive\nsix\nseven");
 }
 
 TEST(LoadModule, OtherErrorsAreTheSystems) {
