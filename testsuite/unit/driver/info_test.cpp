@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What --info tells of djstap itself, and of a kernel that is not there.
+// What --info tells of djstap itself, of a kernel that is not there, and of the files of one that
+// is.
 #include "driver/info.h"
 
+#include "../regions/program.h"
 #include "own_library.h"
 #include "parsed_options.h"
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -13,8 +16,8 @@ namespace {
 
 class Info : public OwnLibrary {
   protected:
-    std::string told_of(const Places& places) const {
-        Invocation invocation(accept({"--info", "-r", "9.9.9-none"}));
+    static std::string told_of(const Places& places, const std::string& kernel = "9.9.9-none") {
+        Invocation invocation(accept({"--info", "-r", kernel}));
         invocation.places = places;
         testing::internal::CaptureStdout();
         EXPECT_TRUE(print_info(invocation));
@@ -67,6 +70,62 @@ TEST_F(Info, TellsWhatTheCacheTakes) {
         std::ofstream(cache + name) << bytes;
     const std::string text = told_of({});
     EXPECT_EQ(count(text, cache + ": 2 files, 3 MB"), 1u) << text;
+}
+
+// A kernel of one function, in a folder that is laid out like a root file system.
+class InfoOfAKernel : public Info {
+  protected:
+    void SetUp() override {
+        Info::SetUp();
+        root_ =
+            std::move(*TemporaryFolder::create(std::filesystem::canonical(temporary_directory())));
+        std::filesystem::create_directories(root_.file("lib/modules/9.9.9-own/kernel"));
+        std::filesystem::create_directories(root_.file("boot"));
+        const std::string source = root_.file("k.s"), object = root_.file("k.o"),
+                          image = root_.file("boot/vmlinux-9.9.9-own");
+        ASSERT_TRUE(write_file(source, ".text\n.globl _stext, _etext, _printk\n_stext:\n"
+                                       ".type _printk, @function\n_printk: ret\n"
+                                       ".size _printk, 1\n_etext:\n"));
+        ASSERT_TRUE(test::run_tool({"as", "-o", object, source}));
+        ASSERT_TRUE(test::run_tool(
+            {"ld", "--build-id=0x1234567890abcdef", "-e", "_printk", "-o", image, object}));
+    }
+    // The line of a fact.
+    std::string fact(const std::string& name) const {
+        return line_with(told_of({}, root_.path()), " " + name + ": ");
+    }
+
+    TemporaryFolder root_;
+};
+
+TEST_F(InfoOfAKernel, TellsWhereDebugInformationIs) {
+    EXPECT_EQ(fact("build-id"), "  + build-id: 1234567890abcdef");
+    EXPECT_EQ(fact("function entries for direct calls"),
+              "  - function entries for direct calls: 0");
+    EXPECT_TRUE(fact("debug information").starts_with("  - debug information: no DWARF"))
+        << fact("debug information");
+    const std::string folder = root_.file("usr/lib/debug/lib/modules/9.9.9-own");
+    EXPECT_EQ(fact("debug information of modules"), "  - debug information of modules: none in " +
+                                                        folder +
+                                                        ": there is only what the modules contain");
+    std::filesystem::create_directories(folder + "/kernel");
+    for (const char* name : {"/kernel/a.ko.debug", "/kernel/b.ko"})
+        ASSERT_TRUE(write_file(folder + name, ""));
+    EXPECT_EQ(fact("debug information of modules"),
+              "  + debug information of modules: for 2 modules in " + folder);
+}
+
+// Asking them would take long: they are named.
+TEST_F(InfoOfAKernel, NamesTheServersOfDebugInformation) {
+    const char* const before = getenv("DEBUGINFOD_URLS");
+    const std::string urls = before ? before : "";
+    unsetenv("DEBUGINFOD_URLS");
+    const std::string none = fact("debuginfod");
+    setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
+    const std::string one = fact("debuginfod");
+    before ? setenv("DEBUGINFOD_URLS", urls.c_str(), 1) : unsetenv("DEBUGINFOD_URLS");
+    EXPECT_EQ(none, "  - debuginfod: no server is asked: DEBUGINFOD_URLS is not set");
+    EXPECT_EQ(one, "  + debuginfod: http://127.0.0.1:1");
 }
 
 } // namespace
