@@ -277,6 +277,11 @@ TEST(Format, DamagedStacksEndTheOutput) {
     }
     EXPECT_EQ(Arguments().stack({1}).format("a%db"), "a");
     EXPECT_EQ(Arguments().stack({1}).format("a%Mb"), "a");
+    // What follows looks like the rest of an empty one.
+    const char zeros[16] = {};
+    char out[16];
+    for (size_t size = 0; size < 8; size++)
+        EXPECT_EQ(djs_format(out, sizeof out, "a%sb", "k", zeros, size), 1U) << size;
 }
 
 TEST(Format, MissingOrWrongArgumentsEndTheOutput) {

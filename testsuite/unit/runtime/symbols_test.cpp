@@ -328,6 +328,62 @@ TEST(Symbols, PlacesOfProgramsAreWhatTheReaderKnows) {
     EXPECT_EQ(expanded(view, 'P', {slot}), "0x401000");
 }
 
+// A string of the script would end there, too.
+TEST(Symbols, AreCutToStringsOfTheScript) {
+    Table table(100);
+    Program program;
+    const djs_symbol_view view = view_of(table, program);
+    const u32 slot = table.claim(djs_word(0x401000, 3, false));
+    table.fill(slot, "0x401000");
+    const std::string name = "a_function", whole = name + "+0x10/0x20 [/bin/x]";
+    program.symbol = whole.c_str();
+    program.place = "source_file.c:123";
+    for (u32 size = 1; size <= whole.size() + 2; size++) {
+        table.table.area->string_bytes = size;
+        EXPECT_EQ(expanded(view, 'D', {slot}), whole.substr(0, size - 1));
+        EXPECT_EQ(expanded(view, 'N', {slot}), name.substr(0, size - 1));
+        for (const char type : {'P', 'F', 'I'})
+            EXPECT_EQ(expanded(view, type, {slot}), std::string(program.place).substr(0, size - 1));
+    }
+}
+
+// Of a backtrace no part of a name is left, and a mark says that something is missing; of lines,
+// the first one may be cut.
+TEST(Symbols, OfStacksAreWholeLinesOfStringsOfTheScript) {
+    Table table(100);
+    Program program;
+    const djs_symbol_view view = view_of(table, program);
+    std::vector<u64> slots;
+    std::vector<std::string> backtrace, lines;
+    for (const char* name : {"alpha", "be", "gamma_delta"}) {
+        const u64 address = address_of(slots.size());
+        const u32 slot = table.claim(address);
+        table.fill(slot, name + std::string("+0x1/0x20 [kernel]"));
+        backtrace.push_back(name + std::string("+0x1 [kernel]\n"));
+        lines.push_back(" 0xffffffff810000" + std::to_string(slots.size()) + "0 : " + name +
+                        "+0x1/0x20 [kernel]\n");
+        slots.push_back(slot);
+    }
+    const std::string mark = "...\n";
+    for (u32 size = 5; size < 160; size++) {
+        table.table.area->string_bytes = size;
+        std::string expected;
+        for (size_t i = 0; i < backtrace.size(); i++) {
+            const size_t kept_free = i + 1 == backtrace.size() ? 0 : mark.size();
+            if (expected.size() + backtrace[i].size() + kept_free >= size) {
+                expected += mark;
+                break;
+            }
+            expected += backtrace[i];
+        }
+        EXPECT_EQ(expanded(view, 'B', slots), expected) << size;
+        expected = lines[0].substr(0, size - 1);
+        for (size_t i = 1; i < lines.size() && expected.size() + lines[i].size() < size; i++)
+            expected += lines[i];
+        EXPECT_EQ(expanded(view, 'L', slots), expected) << size;
+    }
+}
+
 // Handlers on several CPUs want the same addresses while a task fills the slots, and retires some.
 TEST(Symbols, AreClaimedByManyAtOnce) {
     constexpr u64 addresses = 500, rounds = 200;
