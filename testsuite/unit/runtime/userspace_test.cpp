@@ -70,8 +70,8 @@ class Timers : public Userspace {
             djs_session_stop();
         Userspace::TearDown();
     }
-    // Arms timers with these periods, which vary by so much.
-    void start(const std::vector<u64>& periods, u64 varies = 0) {
+    // Arms timers with these periods, which vary by so much. Behind them are sites that are none.
+    void start(const std::vector<u64>& periods, u64 varies = 0, u32 others = 0) {
         handlers_.clear();
         sites_.clear();
         for (u64 period : periods) {
@@ -89,9 +89,11 @@ class Timers : public Userspace {
             handlers_.push_back(handler);
             sites_.push_back(site);
         }
+        sites_.resize(sites_.size() + others); // of begin probes, which no mechanism reaches
         script_.handlers = handlers_.data();
         script_.sites = sites_.data();
-        script_.handler_count = script_.site_count = static_cast<u32>(periods.size());
+        script_.handler_count = static_cast<u32>(handlers_.size());
+        script_.site_count = static_cast<u32>(sites_.size());
         load();
         ASSERT_EQ(djs_session_start(), 0);
     }
@@ -334,4 +336,17 @@ TEST_F(Timers, ThatAreNoneAreLeftOut) {
     runs = 0;
     djs_user_run_due(UINT64_MAX);
     EXPECT_EQ(runs, 0u);
+}
+
+TEST_F(Timers, AreTheOnlySitesThatAreDue) {
+    const u64 before = now();
+    start({100 * second_ns, 200 * second_ns}, 0, 2);
+    const u64 first = djs_user_next_timer();
+    EXPECT_GE(first, before + 100 * second_ns);
+    runs = 0;
+    djs_user_run_due(first - 1);
+    EXPECT_EQ(runs, 0u);
+    djs_user_run_due(first);
+    EXPECT_EQ(runs, 1u);
+    EXPECT_EQ(djs_user_next_timer(), first + 100 * second_ns);
 }
