@@ -29,7 +29,16 @@ static char* file_path(struct file* file, char* buffer, int bytes);
 #include "ustack/ustack.h"
 #undef DJS_USER_IMAGES_MAX
 #define DJS_USER_IMAGES_MAX TEST_IMAGES_MAX
+/* Behind the last bucket there is no memory: whoever looks there ends the test. */
+#define buckets (*buckets_of_test)
 #include "ustack/images.c"
+#undef buckets
+
+__attribute__((constructor)) static void place_buckets(void) {
+    static void* end;
+
+    buckets_of_test = (__typeof__(buckets_of_test))guarded_end(&end) - 1;
+}
 
 u32 test_paths_made;
 static const struct test_mapped* mapped;

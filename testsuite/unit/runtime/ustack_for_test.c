@@ -15,7 +15,16 @@
 
 #include "ustack/read_image.c"
 
+/* Behind the last bucket there is no memory: whoever looks there ends the test. */
+#define buckets_of_spaces (*buckets_of_test)
 #include "ustack/spaces.c"
+#undef buckets_of_spaces
+
+__attribute__((constructor)) static void place_buckets(void) {
+    static void* end;
+
+    buckets_of_test = (__typeof__(buckets_of_test))guarded_end(&end) - 1;
+}
 
 u64 test_read_most;
 long test_reads_left, test_read_result;
