@@ -142,21 +142,21 @@ class OwnPrograms : public testing::Test {
   protected:
     OwnPrograms() {
         for (const char* name : names)
-            make_file(folder.path() + name, "#!/bin/sh\n", true);
+            make_file(folder.path + name, "#!/bin/sh\n", true);
     }
     std::string taken(const std::string& command) const {
         const Result<std::vector<FileToCopy>> files = command_closure(command);
         EXPECT_TRUE(files) << command << ": " << (files ? "" : files.failure().message);
         std::string all;
         for (const char* name : names)
-            if (files && has(*files, folder.path() + name))
+            if (files && has(*files, folder.path + name))
                 all += name;
         return all;
     }
 
     static constexpr const char* names[] = {"/first", "/second", "/2", "/34", "/a=b"};
     const TestFolder folder;
-    const Environment path{"PATH", folder.path() + ":/usr/bin:/bin"};
+    const Environment path{"PATH", folder.path + ":/usr/bin:/bin"};
 };
 
 // What is directly before < or > is a command, unless it is the number of a descriptor; what
@@ -179,7 +179,7 @@ TEST_F(OwnPrograms, FollowWordsOfTheShellAndAssignments) {
     EXPECT_EQ(taken("true && exec first second"), "/first");
     EXPECT_EQ(taken("A=/first second"), "/second");
     // An assignment begins with a name, which contains no slash.
-    EXPECT_EQ(taken(folder.path() + "/a=b first"), "/a=b");
+    EXPECT_EQ(taken(folder.path + "/a=b first"), "/a=b");
 }
 
 TEST(Archive, IsReadByCpio) {

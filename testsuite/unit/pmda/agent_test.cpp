@@ -76,8 +76,9 @@ class AgentTest : public testing::Test {
         testing::internal::CaptureStderr();
         const int status = run_agent(dispatch_, options_);
         log_ = testing::internal::GetCapturedStderr();
-        if (pmcd_.status == 0)
+        if (pmcd_.status == 0) {
             EXPECT_EQ(next, steps.size()) << "it has ended before\n" << log_;
+        }
         return status;
     }
 
