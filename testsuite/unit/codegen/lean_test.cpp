@@ -2,6 +2,7 @@
 // Handlers without a context, executed: how they write records to the CPU's ring, read the kernel's
 // clock, and what the kernel calls of them besides trampolines.
 #include "kernel_code.h"
+#include "kernel_handlers.h"
 
 #include "arch/arch.h"
 #include "include/kernel_clock.h"
@@ -112,6 +113,33 @@ TEST_F(Recorded, NothingIsRecordedWhileTheGateIsClosed) {
     EXPECT_EQ(of_cpu("head"), record_bytes);
 }
 
+// Which of several tracepoints was hit, their callback is told; the record has its number.
+TEST_F(Recorded, TracepointsTellTheirSite) {
+    recording(0);
+    plan_.sites[0].mechanism = Mechanism::Tracepoint;
+    plan_.sites[0].trampoline = no_index;
+    plan_.trampolines.clear();
+    plan_.variants[0].mechanisms = 1u << static_cast<unsigned>(Mechanism::Tracepoint);
+    plan_.sites.push_back(plan_.sites[0]);
+    options_.event_fields = DJS_EVENT_PROBE;
+    load();
+    using Tracepoint = void(const char*, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+    auto* const hit = reinterpret_cast<Tracepoint*>(code_.at("djs_tracepoint_0"));
+    const char* const sites = code_.at("djs_script_sites");
+    const char* record = code_.at("ring");
+    for (const auto& [site, number] : {std::pair{sites + sizeof(djs_site), uint64_t{1}},
+                                       {sites, 0},
+                                       {nullptr, DJS_EVENT_NO_SITE}}) {
+        hit(site, 0, 0, 0, 0, 0);
+        uint64_t words[2]; // the site and what is printed
+        std::memcpy(words, record + sizeof(djs_record), sizeof words);
+        EXPECT_EQ(words[0], number);
+        EXPECT_EQ(words[1], 7u);
+        record += sizeof(djs_record) + sizeof words;
+        EXPECT_EQ(of_cpu("head"), record - code_.at("ring"));
+    }
+}
+
 // Preemption is disabled once for handlers that follow each other, unless the first one can close
 // the gate.
 TEST_F(Recorded, WhatBecameDueIsDoneAfterwards) {
@@ -131,6 +159,25 @@ TEST_F(Recorded, WhatBecameDueIsDoneAfterwards) {
             EXPECT_EQ(reschedules_, count ? 0u : can_fail ? 2u : 1u);
             EXPECT_EQ(code_.as<uint32_t>("__preempt_count"), count);
         }
+    }
+}
+
+// In a program, a signal's handler may see a record that is being written: its size, which says so,
+// is there before anything else.
+TEST(RecordsInPrograms, HaveTheirSizeFirst) {
+    for (const bool in_program : {false, true}) {
+        test::KernelScript script;
+        script.kernel.user_space = script.kernel.injected = in_program;
+        script.options.dump_ir = true;
+        const auto object = script.compile("global k = 3\nprobe timer.s(1) { println(k) }");
+        ASSERT_TRUE(object);
+        const auto in_flight =
+            static_cast<int32_t>((sizeof(djs_record) + 8) | DJS_RECORD_IN_FLIGHT);
+        const size_t size = object->ir.find("store i32 " + std::to_string(in_flight)),
+                     fence = object->ir.find("fence syncscope(\"singlethread\") release");
+        EXPECT_EQ(size != std::string::npos, in_program);
+        EXPECT_EQ(fence != std::string::npos, in_program);
+        EXPECT_TRUE(!in_program || size < fence);
     }
 }
 
@@ -345,6 +392,39 @@ TEST_F(Callbacks, TracepointsPassTheirArguments) {
         EXPECT_EQ(counter(), lacks_ ? 0 : 15);
         EXPECT_EQ(left, lacks_ ? 0u : 1u);
     }
+}
+
+// Those that registers do not hold are on the caller's stack, for a handler in a function of its
+// own, too.
+TEST_F(Callbacks, TracepointsPassMoreThanRegistersHold) {
+    using Tracepoint =
+        void(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+    static djs_ctx context;
+    context = {};
+    context.scratch = code_.variable("scratch", 4096);
+    static const auto read = [](uint64_t address) {
+        return *reinterpret_cast<const uint64_t*>(address);
+    };
+    code_.function("djs_enter", +[](const void*, uint64_t) { return &context; });
+    code_.function("djs_leave", +[](djs_ctx*) {});
+    code_.function(
+        "djs_load", +[](djs_ctx*, uint64_t address, uint32_t, uint32_t) { return read(address); });
+    code_.function(
+        "djs_load_alone", +[](uint64_t address, uint32_t) { return djs_loaded{read(address), 0}; });
+    FunctionInfo info;
+    info.parameters.resize(7);
+    for (const HandlerForms form : {HandlerForms::Chosen, HandlerForms::Separate})
+        for (const int64_t word : {0, 1}) {
+            options_.forms = form;
+            Access on_stack = in(arch::stack_pointer());
+            on_stack.steps = {{AccessStep::Kind::Add, 8 + 8 * word},
+                              {AccessStep::Kind::Load, 0, nullptr, 8}};
+            probe_by(Mechanism::Tracepoint, HandlerKind::Entry, on_stack);
+            plan_.sites[0].info = &info;
+            load();
+            code<Tracepoint>("djs_tracepoint_0")(10, 11, 12, 13, 14, 15, 16, 17);
+            EXPECT_EQ(counter(), 16 + word) << static_cast<int>(form);
+        }
 }
 
 } // namespace
