@@ -8,7 +8,9 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Module.h>
+#include <map>
 #include <sstream>
+#include <tuple>
 
 namespace djstap {
 namespace {
@@ -180,18 +182,58 @@ class FormsOfTrampolines : public Generate {
     }
 
     // Adds as many bytes to the frame of a function.
+    static void enlarge_in(llvm::Module& module, const std::string& function, uint64_t bytes) {
+        llvm::Function* const found = module.getFunction(function);
+        if (!found || found->isDeclaration())
+            return; // in the next attempt the handler has another form
+        llvm::BasicBlock& entry = found->getEntryBlock();
+        llvm::IRBuilder<> builder(&entry, entry.begin());
+        auto* type = llvm::ArrayType::get(builder.getInt8Ty(), bytes);
+        auto* call = llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false);
+        builder.CreateCall(llvm::InlineAsm::get(call, "", "r,~{memory}", true),
+                           {builder.CreateAlloca(type)}); // all of it may be used
+    }
     void enlarge(const std::string& function, uint64_t bytes) {
         options_.plant = [function, bytes](llvm::Module& module) {
-            llvm::Function* const found = module.getFunction(function);
-            if (!found || found->isDeclaration())
-                return; // in the next attempt the handler has another form
-            llvm::BasicBlock& entry = found->getEntryBlock();
-            llvm::IRBuilder<> builder(&entry, entry.begin());
-            auto* type = llvm::ArrayType::get(builder.getInt8Ty(), bytes);
-            auto* call = llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false);
-            builder.CreateCall(llvm::InlineAsm::get(call, "", "r,~{memory}", true),
-                               {builder.CreateAlloca(type)}); // all of it may be used
+            enlarge_in(module, function, bytes);
         };
+    }
+    // The stack that the handler uses where these functions are larger by so many bytes.
+    uint64_t used_with(const std::map<std::string, uint64_t>& larger) {
+        options_.plant = [&larger](llvm::Module& module) {
+            for (const auto& [function, bytes] : larger)
+                enlarge_in(module, function, bytes);
+        };
+        const uint64_t used = explained().second;
+        options_.plant = nullptr;
+        EXPECT_EQ(diagnostics_.error_count(), 0u) << render_all(diagnostics_);
+        return used;
+    }
+    // A handler that calls a function of the script.
+    void call_function(HandlerKind kind, Mechanism mechanism) {
+        program_.probes.clear();
+        program_.functions.clear();
+        plan_ = {};
+        auto function = std::make_unique<Function>();
+        function->name = "f";
+        function->return_type = Type::Long;
+        function->body = std::make_unique<Block>();
+        auto call = std::make_unique<Call>();
+        call->function = function.get();
+        call->type = Type::Long;
+        program_.functions.push_back(std::move(function));
+        std::vector<StatementPtr> body;
+        body.push_back(evaluate(std::move(call)));
+        probe(std::move(body));
+        Variant& variant = plan_.variants.back();
+        variant.kind = kind;
+        variant.mechanisms = 1u << static_cast<unsigned>(mechanism);
+        Site& site = plan_.sites.back();
+        site.mechanism = mechanism;
+        if (mechanism == Mechanism::Djprobe || mechanism == Mechanism::ReturnDjprobe)
+            return;
+        site.trampoline = no_index;
+        plan_.trampolines.clear();
     }
     // What the first handler needs, and how much stack it uses.
     std::pair<std::string, uint64_t> explained() {
@@ -282,6 +324,76 @@ TEST_F(FormsOfTrampolines, MoreStackThanAKernelCanSpareIsAnError) {
     EXPECT_GT(diagnostics_.error_count(), 0u);
     EXPECT_LE(most, 4096u);
     EXPECT_GT(most, 4096u - 16);
+}
+
+// What all callees use at the same time counts, in each function that a handler may be.
+TEST_F(FormsOfTrampolines, StackIsThatOfAllThatIsCalled) {
+    options_.optimization = 0; // what is inlined is no callee
+    for (const auto& [kind, mechanism, own] :
+         {std::tuple{HandlerKind::Timer, Mechanism::Timer, "djs_body_0"},
+          {HandlerKind::Entry, Mechanism::Tracepoint, "djs_tracepoint_0"},
+          {HandlerKind::Entry, Mechanism::Djprobe, "djs_direct_0"}}) {
+        call_function(kind, mechanism);
+        EXPECT_EQ(used_with({{"djs_script_f", 1072}}) - used_with({{"djs_script_f", 64}}), 1008u)
+            << own;
+        // Together, not the larger of both.
+        const uint64_t both = used_with({{own, 208}, {"djs_script_f", 1072}});
+        EXPECT_GE(both, 208u + 1072u) << own;
+        EXPECT_LT(both, 208u + 1072u + 1024u) << own;
+    }
+    // Handlers beside their trampoline, and those that it calls in their usual form.
+    for (const auto& [form, part] : {std::pair{HandlerForms::Separate, "djs_part_0_0_e"},
+                                     {HandlerForms::Called, "djs_body_0"}}) {
+        options_.forms = form;
+        call_function(HandlerKind::Entry, Mechanism::Djprobe);
+        const uint64_t all =
+            used_with({{"djs_direct_0", 320}, {part, 1072}, {"djs_script_f", 1072}});
+        EXPECT_GE(all, 320u + 2 * 1072u) << part;
+        EXPECT_LT(all, 320u + 2 * 1072u + 1024u) << part;
+    }
+}
+
+// A trampoline of returns counts who is inside.
+TEST_F(FormsOfTrampolines, WhatCannotCountIsAnError) {
+    std::vector<StatementPtr> body;
+    body.push_back(increment(global("n", Type::Long, Storage::PerCpu)));
+    probe(std::move(body));
+    plan_.variants[0].kind = HandlerKind::Return;
+    plan_.variants[0].mechanisms = 1u << static_cast<unsigned>(Mechanism::ReturnDjprobe);
+    plan_.sites[0].mechanism = Mechanism::ReturnDjprobe;
+    kernel_.reference = 0xffffffff81000000;
+    EXPECT_FALSE(generate()) << "nothing is known of this kernel";
+    EXPECT_NE(render_all(diagnostics_).find("the runtime does not tell where djs_cpu.inside is"),
+              std::string::npos)
+        << render_all(diagnostics_);
+}
+
+// The quick passes still compute what is known, also from one block to the next.
+TEST_F(FormsOfTrampolines, ManyAreSimplified) {
+    KernelScript script;
+    script.options.forms = HandlerForms::Called;
+    script.options.optimization = 1;
+    const auto object =
+        script.compile("global n, c\nprobe timer.s(1) { x = n + 1000; if (x > 5) c = x + 234 }\n"
+                       "probe timer.s(2) { n = get_cycles() }\nprobe end { println(n, c) }");
+    ASSERT_TRUE(object);
+    const auto code = listing(object->object, "djs_body_0");
+    EXPECT_GE(uses(code, "0x4d2"), 1u); // 1234
+}
+
+// A sanitizer alone is no reason to optimize.
+TEST_F(FormsOfTrampolines, SanitizersLeaveFunctions) {
+    for (const bool optimized : {false, true}) {
+        KernelScript script;
+        script.kernel.sanitizer = Sanitizer::Address;
+        script.options.sanitize = true;
+        script.options.optimization = optimized ? 2 : 0;
+        const auto object =
+            script.compile("global n\nfunction f(x) { n = n + x; return n * 3 }\n"
+                           "probe timer.s(1) { n = f(n) }\nprobe end { println(n) }");
+        ASSERT_TRUE(object);
+        EXPECT_EQ(listing(object->object, "djs_script_f").empty(), optimized) << "it is inlined";
+    }
 }
 
 } // namespace djstap
