@@ -145,6 +145,69 @@ TEST_F(Assignments, ChangeMemory) {
     EXPECT_EQ(in_register(0), 0x1000u);
 }
 
+// What follows a write that failed is not executed.
+TEST_F(Assignments, WritesThatFailEndTheHandler) {
+    for (const AddressSpace space : {AddressSpace::Kernel, AddressSpace::User}) {
+        program_.probes.clear();
+        plan_ = {};
+        begin_probe();
+        Access memory = register_of(0, {load_of(4)});
+        memory.space = space;
+        assign(memory, 5);
+        assign(register_of(1), 77);
+        const bool user = space == AddressSpace::User;
+        code_.function(
+            user ? "djs_store_user" : "djs_store",
+            +[](djs_ctx* ctx, uint64_t, uint32_t, uint64_t, uint32_t) {
+                test_->log_ += "failed ";
+                ctx->error = "write fault";
+            });
+        load();
+        in_register(1) = 3;
+        log_.clear();
+        ctx_.error = nullptr;
+        using Body = void(djs_ctx*);
+        reinterpret_cast<Body*>(code_.at("djs_body_0"))(&ctx_);
+        EXPECT_EQ(log_, "failed ") << user;
+        EXPECT_STREQ(ctx_.error, "write fault");
+        EXPECT_EQ(in_register(1), 3u) << user;
+    }
+}
+
+// What semantics never makes is told, not compiled to anything.
+TEST_F(Assignments, WhatCannotBeIsAnError) {
+    Global* const counter = global("counter", Type::Long, Storage::PerCpu);
+    const auto set = [](ExpressionPtr place) {
+        auto made = std::make_unique<Assignment>();
+        made->type = Type::Long;
+        made->place = std::move(place);
+        made->value = number(1);
+        made->value_used = false;
+        return made;
+    };
+    const auto number_of_type = [](Type type) {
+        ExpressionPtr made = number(1);
+        made->type = type;
+        return made;
+    };
+    std::vector<std::pair<ExpressionPtr, const char*>> cases;
+    cases.emplace_back(set(number(2)), "an assignment to no place");
+    cases.emplace_back(set(value_of(counter)), "an assignment to what is no variable");
+    cases.emplace_back(number_of_type(Type::String), "a text that is none");
+    cases.emplace_back(number_of_type(Type::Stack), "a stack that is none");
+    options_.forms = HandlerForms::Context;
+    for (auto& [expression, message] : cases) {
+        program_.probes.clear();
+        plan_ = {};
+        begin_probe();
+        program_.probes.back()->body->statements.push_back(evaluate(std::move(expression)));
+        Diagnostics diagnostics(sources_);
+        EXPECT_FALSE(djstap::generate(program_, plan_, kernel_, options_, diagnostics)) << message;
+        EXPECT_NE(render_all(diagnostics).find(message), std::string::npos)
+            << render_all(diagnostics);
+    }
+}
+
 TEST_F(Assignments, AreRefusedWhereNothingIsKept) {
     const auto target = [](Access access, bool is_text = false) {
         TargetAccess made;
