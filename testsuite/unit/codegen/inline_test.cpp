@@ -45,6 +45,51 @@ TEST_F(Generate, ElementsOfLiteralsAndNumbersAreFoundByTheHandler) {
     }
 }
 
+// Keys of at most eight words are compared there; a literal is as long as a string may be.
+TEST_F(Generate, LongLiteralsAreLeftToTheRuntime) {
+    Global* const a = global("a", Type::Long, Storage::Locked, {Type::String});
+    auto place = std::make_unique<GlobalValue>();
+    place->global = a;
+    place->type = Type::Long;
+    auto text = std::make_unique<Text>();
+    text->type = Type::String;
+    Text* const key = text.get();
+    place->keys.push_back(std::move(text));
+    auto node = std::make_unique<Increment>();
+    node->place = std::move(place);
+    node->type = Type::Long;
+    node->value_used = false;
+    std::vector<StatementPtr> body;
+    body.push_back(evaluate(std::move(node)));
+    Probe* const p = probe(std::move(body));
+    p->effects.writes = {a};
+    p->effects.can_fail = true;
+    options_.dump_ir = true;
+    const std::string alphabet = "abcdefghijklmnopqrstuvwxyz";
+    const std::string all = alphabet + alphabet + alphabet;
+    struct Case {
+        size_t length;
+        int64_t string_bytes;
+        ptrdiff_t words; // of text, and the end of it; 0: left to the runtime
+    };
+    for (const auto& [length, string_bytes, words] :
+         {Case{7, 128, 1}, Case{8, 128, 2}, Case{9, 128, 2}, Case{63, 128, 8}, Case{64, 128, 0},
+          Case{20, 17, 3}, Case{20, 16, 2}, Case{70, 64, 8}, Case{70, 65, 0}}) {
+        key->value = all.substr(0, length);
+        options_.limits.MAXSTRINGLEN = string_bytes;
+        const auto object = generate();
+        ASSERT_TRUE(object) << render_all(diagnostics_);
+        const auto code = listing(object->object, "djs_direct_0");
+        EXPECT_EQ(std::count_if(code.begin(), code.end(),
+                                [](const std::string& line) { return line.starts_with("mul"); }),
+                  words)
+            << length;
+        const auto most = std::min(length, static_cast<size_t>(string_bytes - 1));
+        EXPECT_NE(object->ir.find("c\"" + all.substr(0, most) + "\\00"), std::string::npos)
+            << length;
+    }
+}
+
 // A value whose computation reads memory on the way.
 TEST_F(Generate, ComputationsReadMemory) {
     know_offsets(false);

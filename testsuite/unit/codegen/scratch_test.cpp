@@ -68,4 +68,22 @@ TEST(ScratchMemory, IsThatOfTheDeepestCall) {
     EXPECT_EQ(five - one, 4 * (two - one));
 }
 
+// A call writes its result to the variable that gets it, unless a catch could see half of it.
+TEST(ScratchMemory, ResultsAreWrittenToVariables) {
+    const int64_t once = scratch({"println(f(s))"});
+    EXPECT_EQ(scratch({"v = f(s); println(v)"}), once);
+    EXPECT_EQ(scratch({"try { v = f(s) } catch { n = 1 } println(v)"}), once + string_bytes);
+}
+
+// A variable that is set once, to a literal, before anything reads it, is the literal.
+TEST(ScratchMemory, LiteralsTakeNone) {
+    const int64_t none = scratch({"println(f(s), \"x\")"});
+    EXPECT_EQ(scratch({"v = \"x\"; println(f(s), v)"}), none);
+    EXPECT_EQ(scratch({"v = \"x\"; { w = \"y\"; println(f(s), v, w) }"}), none);
+    for (const std::string statements :
+         {"v = \"x\"; v = \"y\";", "v = \"x\"; v .= \"y\";", "if (n) v = \"x\";",
+          "println(v); v = \"x\";", "v = \"x\"; try { error(s) } catch (v) { n = 1 }"})
+        EXPECT_EQ(scratch({statements + " println(f(s), v)"}), none + string_bytes) << statements;
+}
+
 } // namespace djstap
