@@ -62,6 +62,7 @@ TEST_F(CallersOnStacks, TheFirstReturnAddressIsWhereTheFunctionHasIt) {
     callers().offset = 24;
     callers().frames = {in(first)};
     load();
+    EXPECT_EQ(object_.find("djs_replaced_return"), std::string::npos); // this kernel has no rethook
     EXPECT_FALSE(runs());
     for (size_t word = 0; word < 6; word++) {
         stack_[word] = loaded_at(first + 5);

@@ -147,6 +147,27 @@ TEST_F(RunContexts, LargeWalksOfTimersRunInATask) {
     EXPECT_EQ(of_first(), "others");
 }
 
+// A condition is a part of the handler.
+TEST_F(RunContexts, ConditionsAreLookedAt) {
+    Global* const array = large();
+    plain_probe(HandlerKind::Timer, Mechanism::Timer);
+    probe_of(0).condition = membership(array, keys(false));
+    EXPECT_EQ(of_first(), "others");
+    probe_of(0).condition = membership(array, keys(true));
+    EXPECT_EQ(of_first(), "task") << "a slice is a walk";
+    Function* const clears = function("clears");
+    clears->body->statements.push_back(erase(array));
+    auto made = std::make_unique<Call>();
+    made->function = clears;
+    probe_of(0).condition = std::move(made);
+    const auto found = contexts();
+    EXPECT_EQ(found.cleared, std::set<const Global*>{array});
+    EXPECT_EQ(shown(found.variants.at(0)), "others");
+    EXPECT_TRUE(found.functions.count(clears));
+    probe_of(0).condition = nullptr;
+    EXPECT_TRUE(contexts().cleared.empty());
+}
+
 TEST_F(RunContexts, FewerTextsThanNumbersAreSortedAtOnce) {
     struct Sorted {
         std::vector<Type> keys;

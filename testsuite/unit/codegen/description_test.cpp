@@ -117,6 +117,30 @@ TEST_F(Descriptions, FormatsMayHaveAnyBytes) {
     EXPECT_EQ(with_bytes, 1u);
 }
 
+// Readers that print no text are told what a format shows, and which is only for them.
+TEST_F(Descriptions, FormatsTellWhatTheyShow) {
+    Probe* const p = printing_probe("kernel.function(\"f\")");
+    for (const bool in_snapshot : {false, true}) {
+        StatementPtr statement = print_number();
+        auto& print = program::as<Print>(*program::as<Evaluate>(*statement).expression);
+        print.shows = "a";
+        print.keys = 1;
+        print.in_snapshot = in_snapshot;
+        p->body->statements.push_back(std::move(statement));
+    }
+    const Json formats = meta()["formats"];
+    ASSERT_EQ(formats.size(), 3u) << "formats of the same text are not the same";
+    for (const Json& each : formats)
+        EXPECT_EQ(each["text"], formats[0]["text"]);
+    EXPECT_FALSE(formats[0].contains("shows") || formats[0].contains("keys"));
+    for (const size_t i : {1, 2}) {
+        EXPECT_EQ(formats[i]["shows"], "a");
+        EXPECT_EQ(formats[i]["keys"], 1);
+    }
+    EXPECT_FALSE(formats[0].contains("in_snapshot") || formats[1].contains("in_snapshot"));
+    EXPECT_EQ(formats[2]["in_snapshot"], 1);
+}
+
 TEST_F(Descriptions, StandardInputIsAFileOfProcfs) {
     counting_probe();
     for (const auto& [point, takes] : {std::pair{"procfs(\"__stdin\").write", true},

@@ -383,4 +383,28 @@ TEST_F(CodeInC, VersionsAreDecimal) {
     EXPECT_EQ(number("n"), 5 * 256 + 12);
 }
 
+// What the compiler says of C code names the script's file, whatever its name is.
+TEST_F(Generate, CNamesTheFileOfTheScript) {
+    const std::string text = "function f:long() %{ STAP_RETVALUE = 1; %}\n";
+    const uint32_t file = sources_.add("a \"quoted\" \\ name.stp", "\n\n" + text);
+    auto function = std::make_unique<Function>();
+    function->name = "f";
+    function->return_type = Type::Long;
+    function->embedded = " STAP_RETVALUE = 1; ";
+    function->embedded_range = {file, static_cast<uint32_t>(2 + text.find("%{")),
+                                static_cast<uint32_t>(2 + text.find("%}") + 2)};
+    auto call = std::make_unique<Call>();
+    call->function = function.get();
+    call->type = Type::Long;
+    program_.functions.push_back(std::move(function));
+    std::vector<StatementPtr> body;
+    body.push_back(evaluate(std::move(call)));
+    probe(std::move(body));
+    const auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    EXPECT_NE(object->c_source.find("\n#line 3 \"a \\\"quoted\\\" \\\\ name.stp\"\n"),
+              std::string::npos)
+        << object->c_source;
+}
+
 } // namespace djstap

@@ -19,7 +19,7 @@ function in_c:long(i:long) %{ /* pragma:read:n */ /* pragma:write:t */ STAP_RETV
 probe timer.s(1) { a[1]++; c++ }
 probe timer.s(2) { b[execname()] = ktime_get_ns() }
 probe timer.s(3) if (n > 3) { t = f(t, n); n = in_c(n) + %{ 5 %}; %{ ; %} s <<< n }
-probe timer.s(4) { println(pid(), c); n = user_int(n) }
+probe timer.s(4) { println(pid(), c); n = user_int(n) + target() }
 probe end { foreach (k in b) println(k, b[k], a[1], @sum(s)); if (t =~ "x+") println(t) }
 )";
 
@@ -178,6 +178,7 @@ TEST(KernelRules, DataIsWhereItShouldBe) {
         EXPECT_TRUE(module.getNamedGlobal("djs_global_t"));
         EXPECT_TRUE(module.getNamedGlobal("djs_locks"));
         EXPECT_TRUE(module.getNamedGlobal("djs_counters"));
+        EXPECT_TRUE(module.getNamedGlobal("djs_traced_pid")); // another module's
     });
     EXPECT_GT(texts, 3u);
 }

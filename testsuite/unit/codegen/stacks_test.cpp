@@ -250,6 +250,20 @@ TEST_F(Stacks, AreKeptInVariables) {
     }
 }
 
+// One that was never set is empty, whatever the memory was used for before.
+TEST_F(Stacks, AreEmptyAtFirst) {
+    Global* const text = global("text", Type::String, Storage::Locked);
+    auto shown = std::make_unique<StackText>();
+    shown->type = Type::String;
+    shown->stack = local(0);
+    Probe* const made = probe_of(HandlerKind::Entry, 0, assign(value_of(text), std::move(shown)));
+    made->locals = {{"x", Type::Stack, {}}};
+    made->effects.writes = {text};
+    std::memset(code_.at("scratch"), 2, 65536);
+    run(made);
+    EXPECT_STREQ(code_.at("djs_global_text"), "0:0");
+}
+
 TEST_F(Stacks, SymbolsAreOneAddress) {
     struct Symbol {
         const char* intrinsic;
