@@ -2,6 +2,7 @@
 // Executes statements, conditions of probes, and what limits a handler.
 #include "executed.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace djstap {
@@ -116,6 +117,56 @@ TEST(Flow, LastStatementThatIsExecuted) {
     for (const auto& [most, printed] :
          {std::pair{1, 10u}, {10, 10u}, {11, 20u}, {20, 20u}, {21, 25u}, {26, 25u}, {27, 26u}})
         EXPECT_EQ(execute(script, 0, limited_to(most)).output.size(), printed) << most;
+}
+
+// What begins a loop is charged before it, what steps it behind it, and a condition before what
+// depends on it.
+TEST(Flow, LoopsAreChargedWithTheirParts) {
+    for (int64_t most = 3; most <= 10; most++) {
+        // Two before, and two for each iteration: the one that exceeds the limit is the last.
+        EXPECT_EQ(printed_within(most, "probe begin { for (i = 0; ; ) print(\".\") }").size(),
+                  static_cast<size_t>(most - 1) / 2)
+            << most;
+        EXPECT_EQ(printed_within(most, "probe begin { for (; ; i++) print(\".\") }").size(),
+                  static_cast<size_t>(most) / 2)
+            << most;
+        // One before, and three for each iteration, two of which are due before it prints.
+        EXPECT_EQ(
+            printed_within(most, "probe begin { for (; ; i++) if (i >= 0) print(\".\") }").size(),
+            static_cast<size_t>(most - 1) / 3)
+            << most;
+    }
+}
+
+// An endless loop around them is ended sooner the more they count.
+TEST(Flow, EachStatementCountsAsOne) {
+    struct Counted {
+        const char* statements;
+        size_t count;
+    };
+    for (const auto& [statements, count] :
+         {Counted{"n++", 1}, Counted{"{ n++; n--; n++ }", 3}, Counted{"a[1] = 2; delete a[9]", 2},
+          // A condition and one of its branches.
+          Counted{"if (n) n++; else n--", 2}, Counted{"if (n < 0) n++", 1},
+          // What begins the loop, the loop, two for each iteration, and its step, once.
+          Counted{"for (i = 0; i < 3; i++) n++", 9}, Counted{"for (i = 0; i < 3; i++) continue", 9},
+          Counted{"i = 0; while (i < 3) i++", 8}, Counted{"while (1) { n++; break }", 4},
+          Counted{"foreach (i in a) n++", 7}, Counted{"foreach (i in a) break", 3},
+          // Only what is executed, and the catch.
+          Counted{"try { n++ } catch { n--; n++ }", 1},
+          Counted{"try { error(\"x\"); n++ } catch { n-- }", 2}, Counted{"f()", 3}}) {
+        const std::string text = "global n, a\nfunction f() { n++; return 1 }\n"
+                                 "probe begin { a[1] = 1; a[2] = 1; a[3] = 1\n"
+                                 "while (1) { " +
+                                 std::string(statements) +
+                                 "; print(\".\") } }\nprobe end { println(n, a[2]) }";
+        const std::string printed = printed_within(1000, text);
+        const auto runs = static_cast<size_t>(std::count(printed.begin(), printed.end(), '.'));
+        // Of 1000, three assignments and the loop; the loop itself, and what prints.
+        const size_t each = count + 2, all = 1000 - 4;
+        EXPECT_GE((runs + 1) * each, all) << statements;
+        EXPECT_LE((runs - 1) * each, all) << statements;
+    }
 }
 
 // What a function without loops executes is charged when it returns.
