@@ -2,6 +2,7 @@
 // What an object tells readers of itself (docs/json.md has what they make of it), what a script
 // needs of the runtime, and what --explain says.
 #include "generate.h"
+#include "kernel_handlers.h"
 
 #include "include/record.h"
 
@@ -326,6 +327,54 @@ TEST_F(Descriptions, ExplainedHandlersTellWhatTheyHold) {
     EXPECT_TRUE(has(lines, "    needs nothing: it runs alone"));
     EXPECT_TRUE(has(lines, "global a: shared by all CPUs, protected by a lock"));
     EXPECT_TRUE(has(lines, "global fixed: a constant: nothing writes it"));
+}
+
+// What its probes have become may have no place at all.
+TEST_F(Descriptions, ExplainedHandlersMayHaveNoSite) {
+    counting_probe();
+    plan_.trampolines.clear();
+    plan_.sites.clear();
+    EXPECT_TRUE(has(explanation(), "handler 1: no site"));
+}
+
+TEST_F(Descriptions, ExplainedHandlersTellWhereTheyRun) {
+    test::KernelScript script;
+    script.options.explain = true;
+    const auto object = script.compile(
+        "global c, s, large[100000]\n"
+        "probe timer.s(1) { large[cpu()]++; foreach (k in large- limit 3) println(k) }\n"
+        "probe timer.s(2) { c++; s <<< 1 }\n"
+        "probe timer.s(3) { println(symname(c)) }\n"
+        "probe end { println(c, @count(s)) }");
+    ASSERT_TRUE(object);
+    const std::vector<std::string>& lines = object->explanation;
+    const auto behind = [&lines](const std::string& first) {
+        auto at = std::find(lines.begin(), lines.end(), first);
+        std::vector<std::string> found;
+        while (at != lines.end() && ++at != lines.end() && at->starts_with("    "))
+            found.push_back(*at);
+        return found;
+    };
+    const auto walks = behind("timer.s(1): 1 site by timer"),
+               counts = behind("timer.s(2): 1 site by timer");
+    const std::string in_task = "    runs in a task: it iterates over an array that may be large, "
+                                "and releases its locks at intervals",
+                      in_session = "    runs only during the session: it can print, fail or exit";
+    EXPECT_TRUE(has(walks, in_task));
+    EXPECT_TRUE(has(walks, in_session));
+    EXPECT_TRUE(has(walks, "    locks large (written)"));
+    ASSERT_EQ(counts.size(), 2u);
+    EXPECT_EQ(counts[0],
+              "    needs nothing: it updates per-CPU counters, each with one instruction");
+    EXPECT_TRUE(counts[1].starts_with("    uses at most ") &&
+                counts[1].ends_with(" bytes of stack"))
+        << counts[1];
+    EXPECT_FALSE(has(behind("end: 1 by the session itself"), in_session)) << "it runs alone";
+    EXPECT_TRUE(has(lines, "global c: a per-CPU counter: no lock, no shared cache line"));
+    EXPECT_TRUE(has(lines, "global s: a per-CPU statistic: no lock, no shared cache line"));
+    EXPECT_TRUE(has(lines, "global large: shared by all CPUs, protected by a lock"));
+    EXPECT_TRUE(lines.back().starts_with("symbols: looked up once for each address"))
+        << lines.back();
 }
 
 } // namespace
