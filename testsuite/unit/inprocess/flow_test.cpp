@@ -40,6 +40,14 @@ TEST(Flow, LoopsAndBranches) {
               "01245:2:4..00 10 11 b10\nend\n");
 }
 
+// Whoever calls a function for what it does gets that, whatever becomes of its value.
+TEST(Flow, UnusedTextsAreMade) {
+    EXPECT_EQ(printed_by("function f:string(x:long) { print(x); return \"text\" }\n"
+                         "probe begin { f(1); f(2) . f(3); f(4) == \"\" ? f(5) : f(6); "
+                         "print(\"\\n\") }"),
+              "12346\n");
+}
+
 TEST(Flow, ErrorsAreCaught) {
     const auto executed = execute(R"(
         function f(n) { if (n) error("inner"); return 5 }
