@@ -122,6 +122,15 @@ TEST(SemanticsEffects, OfWhatTheHitHas) {
              {"$a++", "registers"},
              {"$a->b = 1", "fails"},
              {"x = @defined($a)", ""},
+             {"x = @perf(\"c\")", "calls"},
+             {"x = @enum(\"E\")", ""},
+             {"x = @var(\"a\", \"kernel\")", "fails"},
+             {"x = @kderef(8, n)", "fails calls"},
+             {"x = @uderef(4, n)", "fails calls"},
+             // Of DWARF's numbers of the psABI, 5 is rdi, an argument, and 0 is rax, which is none.
+             {"x = @kregister(5)", "fails calls"},
+             {"x = @kregister(0)", "fails calls registers"},
+             {"x = @uregister(0)", "fails calls"},
          })
         EXPECT_EQ(
             effects_of(std::string(declarations) + "probe kernel.function(\"f\") { " + body + " }"),
@@ -206,6 +215,33 @@ TEST(SemanticsEffects, OfConditionsAreThoseOfWhoChangesThem) {
     ASSERT_TRUE(at_hit.program) << at_hit.errors();
     EXPECT_FALSE(at_hit.program->probes[0]->arms);
     EXPECT_TRUE(at_hit.program->probes[1]->arms_others.empty());
+}
+
+// Such a condition is evaluated by who changes a global, any other one at each hit.
+TEST(SemanticsEffects, ConditionsOfGlobalsAloneAreTheSameEverywhere) {
+    const auto arms = [](const std::string& condition) {
+        const Analysis analysis(
+            "global on, text, a, s function one() { return on } probe timer.s(1) if (" + condition +
+            ") { println(1) } probe timer.s(2) { on = 1; text = \"\"; a[1] = 2; s <<< 3 }");
+        EXPECT_TRUE(analysis.program) << condition << analysis.errors();
+        return analysis.program->probes.at(0)->arms;
+    };
+    for (const char* same :
+         {"on", "!on", "on + 1", "on > 1", "on && on < 3", "on ? 1 : 0", "1 in a", "a[1]",
+          "@count(s) > 1", "text =~ \"a\"", "text . \"x\" == \"yx\""})
+        EXPECT_TRUE(arms(same)) << same;
+    for (const char* other :
+         {"pid()", "on && pid()", "sprint(on) == \"1\"", "one()", "strlen(text)"})
+        EXPECT_FALSE(arms(other)) << other;
+}
+
+// Within a function, no register is where it was at the hit.
+TEST(SemanticsEffects, RegistersAreThoseOfTheHit) {
+    const std::string in_function = "function f() { return @kregister(5) } ",
+                      of_user = "function f() { return @uregister(5) } ",
+                      probe = "probe kernel.function(\"f\") { x = f(); println(x) }";
+    EXPECT_EQ(effects_of(in_function + probe), "prints fails calls registers");
+    EXPECT_EQ(effects_of(of_user + probe), "prints fails calls");
 }
 
 // A chain of calls with so many functions; the innermost executes 1 / n.

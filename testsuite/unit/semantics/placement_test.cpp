@@ -128,6 +128,35 @@ TEST(Placement, ProbesThatAskTheMachineStayThere) {
         "it calls f(), which is C code");
 }
 
+// Whatever asks memory, registers or C code, and whatever is hit by more than the session's course.
+TEST(Placement, EachReasonToStayIsTold) {
+    const auto reason = [](const std::string& probe, const std::string& point) {
+        const std::string text = placements("global on " + std::string(hit) +
+                                            "{ println(1) } probe timer.s(9) { on = 1 } " + probe);
+        const std::string begin = "\n" + point + ": ";
+        const size_t at = text.find(begin);
+        if (at == std::string::npos)
+            return text;
+        return text.substr(at + begin.size(), text.find('\n', at + 1) - at - begin.size());
+    };
+    const auto end = [&](const std::string& statement) {
+        return reason("probe end { println(on); " + statement + " }", "end");
+    };
+    const std::string stays = "runs on each host: ",
+                      memory = stays + "it reads the machine's memory",
+                      code = stays + "it contains C code";
+    EXPECT_EQ(end("exit()"), "runs here, on the merged globals");
+    EXPECT_EQ(end("println(@kderef(8, 1))"), memory);
+    EXPECT_EQ(end("println(@uderef(8, 1))"), memory);
+    EXPECT_EQ(end("println(@cast(1, \"t\")->a)"), memory);
+    EXPECT_EQ(end("println(@var(\"v\", \"kernel\"))"), memory);
+    EXPECT_EQ(end("%{ int i; (void)i; %}"), code);
+    EXPECT_EQ(end("println(%{ 1 %})"), code);
+    EXPECT_EQ(reason("probe timer.s(1) if (on) { println(2) }", "timer.s(1) if (on)"),
+              stays + "it has a condition");
+    EXPECT_EQ(reason("probe error { println(2) }", "error"), stays + "it is hit there");
+}
+
 TEST(Placement, FunctionsOfTheLanguageRunHere) {
     EXPECT_EQ(
         placements(std::string("global began, line ") + hit +
