@@ -104,6 +104,64 @@ TEST(SemanticsTypes, AssignmentsThatReckonNeedNumbers) {
     EXPECT_EQ(unknown.diagnostics.error_count(), 1U) << unknown.errors();
 }
 
+// A variable that only gets the value of another one, and the other way round, has no type.
+TEST(SemanticsTypes, CirclesOfVariablesHaveNone) {
+    const auto told = [](const std::string& statements) {
+        const Analysis analysis("function nothing() { exit() } probe begin { " + statements +
+                                    " exit() }",
+                                {}, "function exit() { println(1) }\n", false);
+        EXPECT_EQ(analysis.diagnostics.error_count(), 1U) << statements << analysis.errors();
+        EXPECT_EQ(analysis.count("unresolved-type"), 1U) << statements << analysis.errors();
+        return analysis.diagnostics.all().front().message;
+    };
+    EXPECT_EQ(told("x = y; y = x;"), "cannot infer the type of 'y'");
+    EXPECT_EQ(told("x = y; y = z; z = x;"), "cannot infer the type of 'y'");
+    EXPECT_EQ(told("x = nothing();"), "cannot infer the type of the value of 'nothing'");
+}
+
+// A value for what exists, but is unused, is no mistake.
+TEST(SemanticsOptions, ValuesAreForNumbersAndStrings) {
+    const auto tags = [](const std::string& name, const std::string& value) {
+        SemanticsOptions options;
+        options.global_values = {{name, value}};
+        const Analysis analysis("global n = 1, s = \"a\", t, a, unused = 2 probe begin { t <<< 1; "
+                                "a[1] = 2; println(n, s, @count(t), a[1]) }",
+                                options);
+        std::string text;
+        for (const Diagnostic& each : analysis.diagnostics.all())
+            text += std::string(info(each.kind).tag) + " ";
+        return text;
+    };
+    const std::string warning = "unused-global ";
+    EXPECT_EQ(tags("n", "2"), warning);
+    EXPECT_EQ(tags("s", "2"), warning);
+    EXPECT_EQ(tags("unused", "3"), warning);
+    EXPECT_EQ(tags("t", "3"), warning + "bad-global-value ");
+    EXPECT_EQ(tags("a", "3"), warning + "bad-global-value ");
+    EXPECT_EQ(tags("nowhere", "3"), warning + "unknown-global ");
+}
+
+// What is read at the return is reached from what the entry had.
+TEST(SemanticsReturnProbes, ReadBehindAnIndexAtTheReturn) {
+    const auto shown = [](const std::string& value) {
+        const Analysis analysis(
+            "probe kernel.function(\"f\").return { n = 1; println(" + value + ") }", {}, "", false);
+        EXPECT_TRUE(analysis.program) << analysis.errors();
+        const std::string dump = analysis.dump();
+        const size_t at = dump.find("    entry#0");
+        return at == std::string::npos ? dump : dump.substr(at);
+    };
+    const std::string set = "    n = 1\n";
+    EXPECT_EQ(shown("$p->a[n]->b"),
+              "    entry#0 = $p->a\n" + set + "    printf(\"%d\\n\", (entry#0)[n]->b)\n");
+    EXPECT_EQ(shown("$p->a[1]->b[n]"),
+              "    entry#0 = $p->a[1]->b\n" + set + "    printf(\"%d\\n\", (entry#0)[n])\n");
+    EXPECT_EQ(shown("&$p->a[n]->b"),
+              "    entry#0 = $p->a\n" + set + "    printf(\"%d\\n\", &(entry#0)[n]->b)\n");
+    EXPECT_EQ(shown("$p[n]$"),
+              "    entry#0 = $p\n" + set + "    printf(\"%s\\n\", (entry#0)[n]$)\n");
+}
+
 TEST(SemanticsProgram, ValuesAreShownAsTheyAreWritten) {
     EXPECT_EQ(body("probe kernel.function(\"f\") { println($x$, $x$$, $x->y[2]$, &$x->y) }"),
               "printf(\"%s%s%s%d\\n\", $x$, $x$$, $x->y[2]$, &$x->y)");
@@ -207,6 +265,26 @@ TEST(SemanticsAliases, NamesThatGoOnWronglyAreTold) {
     EXPECT_EQ(told("timer.one.zzzzzz"), "unknown probe point component 'zzzzzz'; " + list);
     EXPECT_EQ(told("timer.one"), "unknown probe point 'timer.one'; " + list);
     EXPECT_EQ(told("lib.tow"), "unknown probe point 'lib.tow'; did you mean 'lib.two'?");
+}
+
+// What an alias stands for in vain is told at the alias, with the probe that needs it.
+TEST(SemanticsAliases, UnknownPointsOfAliasesNameTheProbe) {
+    const std::string library =
+        "probe lib.gone = nowhere.at.all {}\nprobe lib.may = nowhere.at.all ?, begin {}\n";
+    const Analysis gone("probe end { println(1) }\nprobe lib.gone { println(2) }", {}, library,
+                        false);
+    ASSERT_EQ(gone.count("unknown-probe-point"), 1U) << gone.errors();
+    const Diagnostic& told = gone.diagnostics.all().front();
+    EXPECT_EQ(told.message, "unknown probe point 'nowhere.at.all'");
+    ASSERT_EQ(told.notes.size(), 1U);
+    EXPECT_EQ(told.notes[0].message, "required by this probe point");
+    EXPECT_EQ(gone.sources.position(told.notes[0].range).line, 2U);
+    const Analysis own("probe nowhere.at.all { println(2) }", {}, library, false);
+    ASSERT_EQ(own.count("unknown-probe-point"), 1U) << own.errors();
+    EXPECT_TRUE(own.diagnostics.all().front().notes.empty());
+    const Analysis may("probe lib.may { println(2) }", {}, library, false);
+    ASSERT_TRUE(may.program) << may.errors();
+    EXPECT_EQ(may.program->probes.at(0)->points.size(), 1U);
 }
 
 TEST(SemanticsStorage, ConditionsAskForWhatTheyRead) {

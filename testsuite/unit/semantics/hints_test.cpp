@@ -65,6 +65,59 @@ TEST(SemanticsHints, AreOfTheAliasThatAllPointsHave) {
     EXPECT_EQ(of("begin", "zebracount"), "");
 }
 
+// On both sides, in branches, and in what is executed behind the script's statements.
+TEST(SemanticsHints, OfTheOtherEndAreFoundInAllItsParts) {
+    const std::string library =
+        "probe lib.way = begin { held = 1; if (0) { { zebracount = 1 } } else stripes = 2 }, "
+        "{ outbound = 3 }\n"
+        "probe lib.way.return = begin { kept = 1; kept++; if (0) whatremains = 4 }\n";
+    const auto of = [&](const std::string& point, const std::string& name) {
+        return first_hint("probe " + point + " { println(" + name + " + 1) }", library);
+    };
+    for (const char* name : {"zebracount", "stripes", "outbound"})
+        EXPECT_EQ(of("lib.way.return", name), "it is a variable of lib.way") << name;
+    EXPECT_EQ(of("lib.way", "whatremains"), "it is a variable of lib.way.return");
+    EXPECT_EQ(of("lib.way", "nowhere_else"), "lib.way has: held, zebracount, stripes, outbound");
+}
+
+TEST(SemanticsHints, ListAtMostThirtyVariables) {
+    const auto hint = [](int count) {
+        std::string assigned;
+        for (int i = 1; i <= count; i++)
+            assigned += "v" + std::to_string(i) + " = 1; ";
+        return first_hint("probe lib.many { println(zebracount + 1) }",
+                          "probe lib.many = begin { " + assigned + " }\n");
+    };
+    std::string list = "lib.many has: v1";
+    for (int i = 2; i <= 29; i++)
+        list += ", v" + std::to_string(i);
+    EXPECT_EQ(hint(1), "lib.many has: v1");
+    EXPECT_EQ(hint(29), list);
+    EXPECT_EQ(hint(30), list + ", v30");
+}
+
+// Only where nothing is between them is a dot that of a number, or of a member.
+TEST(SemanticsHints, OfDotsDependOnWhatTouchesThem) {
+    const auto of = [](const std::string& statements) {
+        return first_hint("global n = 1 probe kernel.function(\"f\") { " + statements + " }");
+    };
+    const auto number = [](const std::string& text) {
+        return "numbers are integers; string_to_fp(\"" + text +
+               "\") makes a floating-point number for fp_add() and the like";
+    };
+    EXPECT_EQ(of("println(1.5)"), number("1.5"));
+    EXPECT_EQ(of("println(12.345)"), number("12.345"));
+    for (const char* apart : {"1 . 5", "1. 5", "1 .5", "1.n"})
+        EXPECT_EQ(of("println(" + std::string(apart) + ")"), "sprint(…) makes a string of a number")
+            << apart;
+    const std::string member = "members are reached by ->, also those of embedded structures: ";
+    EXPECT_EQ(of("println($x->y.name)"), member + "$x->y->name");
+    EXPECT_EQ(of("println($x.name->more)"), member + "$x->name");
+    for (const char* other : {"println($x . name)", "println($x. name)", "println($x .name)",
+                              "println($x.n)", "name = \"\"; println($x.name)"})
+        EXPECT_EQ(of(other).substr(0, 7), "sprint(") << other;
+}
+
 // Nor does a function have one.
 TEST(SemanticsHints, OfFunctionsNameNoAlias) {
     const Analysis analysis("function f() { return zebracount + 1 } probe begin { println(f()) }",

@@ -176,6 +176,39 @@ TEST(SemanticsAliases, AskWhetherTheProbeWrites) {
         << body("probe mine { println(y) }", library);
 }
 
+// Also those of the probed function; anything else is no variable.
+TEST(SemanticsAliases, AskWhatTheProbeWrites) {
+    SemanticsOptions options;
+    options.guru = true;
+    const auto asked = [&](const std::string& operand, const std::string& own) {
+        const std::string text =
+            body("probe mine { " + own + " }",
+                 "probe mine = kernel.function(\"f\") { y = 1; if (@probewrite(" + operand +
+                     ")) println(y) }",
+                 options);
+        return text.find("if 1") != std::string::npos   ? "yes"
+               : text.find("if 0") != std::string::npos ? "no"
+                                                        : text;
+    };
+    EXPECT_EQ(asked("y", "y = 2; println(y)"), "yes");
+    EXPECT_EQ(asked("y", "println(y)"), "no");
+    EXPECT_EQ(asked("$x", "$x = 2"), "yes");
+    EXPECT_EQ(asked("$x", "$y = 2; println($x)"), "no");
+    EXPECT_NE(asked("5", "println(1)").find("@probewrite tests a variable"), std::string::npos)
+        << asked("5", "println(1)");
+}
+
+TEST(SemanticsEmbedded, ConstantsOfCAreReckonedIfTheyAreNumbers) {
+    SemanticsOptions options;
+    options.guru = true;
+    const auto shown_constant = [&](const std::string& text) {
+        return body("probe begin { println(@const(\"" + text + "\")) }", "", options);
+    };
+    EXPECT_EQ(shown_constant("3 + 4 * 5"), "printf(\"%d\\n\", 23)");
+    EXPECT_EQ(shown_constant("sizeof(int)"), "printf(\"%d\\n\", 4)");
+    EXPECT_EQ(shown_constant("PAGE_SIZE"), "printf(\"%d\\n\", %{/* pure */ PAGE_SIZE%})");
+}
+
 TEST(SemanticsTimes, AreShownOfEachProbe) {
     SemanticsOptions options;
     options.times_probes = options.shown_probes = true;

@@ -68,6 +68,9 @@ TEST(PointShapes, StarsInNamesStandForFamilies) {
     EXPECT_EQ(" kernel.function kernel.trace", meant({{"k**", Argument::String}}));
     EXPECT_EQ(" kernel.function.call", meant({{"**n", Argument::String}, {"**", Argument::None}}));
     EXPECT_EQ("", meant({{"kernel**call", Argument::None}}));
+    EXPECT_EQ(" kernel.function", meant({{"k**n", Argument::String}}));
+    EXPECT_EQ(" kernel.trace", meant({{"**l**tr**", Argument::String}}));
+    EXPECT_EQ("", meant({{"**n**tr**", Argument::String}, {"call", Argument::None}}));
     EXPECT_EQ(" timer.s", meant({{"t**s", Argument::Number}}));
 }
 
