@@ -178,6 +178,31 @@ TEST(LibraryScan, NamesAreWords) {
               (Names{"d", "g"}));
 }
 
+// What is in a body defines nothing, however it reads.
+TEST(LibraryScan, BodiesOfProbesDefineNothing) {
+    const char* text = "probe a = begin { x = $p->global y = 1 z = $q->function w() }\n"
+                       "probe begin { if (x) { y } while (z) { } v = $p->global u\n"
+                       "x = $p->probe t = begin }\n"
+                       "global g function f() { { x = $p->global h } }";
+    EXPECT_EQ(names(text, NameKind::Global), Names{"g"});
+    EXPECT_EQ(names(text, NameKind::Function), Names{"f"});
+    EXPECT_EQ(names(text, NameKind::Alias), Names{"a"});
+    // Nor does a string, in which anything may stand.
+    EXPECT_EQ(
+        names("global a = \"global b\", c = \"} global d\" function e() { return \"} global f "
+              "\\\" global g\" } global h",
+              NameKind::Global),
+        (Names{"a", "c", "h"}));
+}
+
+// Only = = and the like are one sign; = behind a bracket or a percent sign is not.
+TEST(LibraryScan, SignsOfOneCharacterMayTouch) {
+    EXPECT_EQ(names("global a%[5]=1, b%=2, c[3]=\"x\", d=-4,e global f", NameKind::Global),
+              (Names{"a", "b", "c", "d", "e", "f"}));
+    EXPECT_EQ(names("probe a(1)=begin {} probe b={c,d} {} probe e+=f?,g! {}", NameKind::Alias),
+              (Names{"a", "b", "e"}));
+}
+
 // A sign of two characters is one: "=" and what else is inside of one defines nothing.
 TEST(LibraryScan, SignsMayHaveTwoCharacters) {
     EXPECT_EQ(names("probe a = begin if (x == 1) { } probe b += begin if (y != 1) { }\n"
