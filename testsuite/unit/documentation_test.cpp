@@ -251,6 +251,55 @@ TEST_F(OwnLibrary, VariablesAreAssignedInEveryStatement) {
                                  "i:long");
 }
 
+// What an expression is, without the types of arrays and of C code, which only a compilation knows.
+TEST_F(OwnLibrary, VariablesHaveTheTypesOfExpressions) {
+    const auto names =
+        document("global table, t\n"
+                 "probe own.first = begin {\n"
+                 "  a = @cast($p, \"t\")->m b = @cast($p, \"t\")->m$ c = a->m d = a->m$$\n"
+                 "  e = table[1] f = -1 g = 1 == 2 h = 1 in table i = b =~ \"x\"\n"
+                 "  j = @count(t) k = @defined($x) l = &$x->y m = %{ 1 %} n -= 1\n"
+                 "  o = println(1) p = sprintf(\"%d\", 1) q = @entry($x$) t <<< 1\n"
+                 "}\n");
+    const auto first = std::ranges::find(names, "own.first", &Documentation::name);
+    ASSERT_NE(first, names.end()) << render_all(diagnostics);
+    EXPECT_EQ(variables(*first),
+              "a:long b:string c:long d:string e: f:long g:long h:long i:long j:long k:long l:long "
+              "m: n:long o: p:string q:string");
+}
+
+// Of all aliases of as many parts, whose names begin as the pattern does.
+TEST_F(OwnLibrary, AnAliasOfAPatternHasTheVariablesOfAll) {
+    const auto names = document("probe own.pa = begin { a = 1 }\nprobe own.pb = begin { b = 1 }\n"
+                                "probe own.q = begin { c = 1 }\n"
+                                "probe own.pa.deep = begin { d = 1 }\n"
+                                "probe all.of = own.p* { e = 1 }\n");
+    const auto all = std::ranges::find(names, "all.of", &Documentation::name);
+    ASSERT_NE(all, names.end());
+    EXPECT_EQ(variables(*all), "a:long b:long e:long");
+}
+
+TEST_F(OwnLibrary, SentencesBeginWithACapitalLetter) {
+    const auto first = [&](const std::string& function, const std::string& words) {
+        const auto names = document("// " + function + ": " + words + "\nfunction " + function +
+                                    " { return 1 }\n");
+        if (names.size() != 1)
+            return render_all(diagnostics);
+        EXPECT_EQ(names[0].summary, names[0].text);
+        return names[0].text;
+    };
+    EXPECT_EQ(first("f(n)", "the number n."), "The number n.");
+    EXPECT_EQ(first("f(n)", "n as a number."), "n as a number.");
+    EXPECT_EQ(first("f(n)", "n, as a number."), "n, as a number.");
+    EXPECT_EQ(first("f(m, n)", "n: a number."), "n: a number.");
+    EXPECT_EQ(first("f(a)", "a number."), "A number.");
+    EXPECT_EQ(first("f(n)", "well-known."), "well-known.");
+    EXPECT_EQ(first("f(n)", "well-known names."), "Well-known names.");
+    EXPECT_EQ(first("f(n)", "don't do this."), "Don't do this.");
+    EXPECT_EQ(first("f(n)", "some_name is its name."), "some_name is its name.");
+    EXPECT_EQ(first("f(n)", "x86 only."), "x86 only.");
+}
+
 // However many functions there are, only a chain of calls has an end.
 TEST_F(OwnLibrary, EachOfManyCallsHasItsType) {
     std::string text = "probe own.first = begin {", expected;
