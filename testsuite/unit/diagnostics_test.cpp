@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "diagnostics/diagnostic.h"
+#include "diagnostics/foreign_words.h"
 #include "diagnostics/plain_text.h"
 #include "diagnostics/suggest.h"
 
@@ -163,6 +164,19 @@ TEST(Suggest, FindsTheNearestName) {
     EXPECT_FALSE(nearest("abcde", {"abc"}).has_value());
     EXPECT_EQ(nearest("ab", {"a"}), "a");
     EXPECT_EQ(nearest("abcdef", {"xbcdey", "abcdex", "abcdey"}), "abcdex"); // the first nearest
+}
+
+// What other languages call the arguments of a probed function.
+TEST(Suggest, KnowsArgumentsOfOtherLanguages) {
+    for (char digit = '0'; digit <= '9'; digit++)
+        EXPECT_NE(hint_for_foreign_value(std::string("arg") + digit).find("long_arg(1)"),
+                  std::string::npos)
+            << digit;
+    for (const char* other : {"arg", "arg/", "arg:", "arg10", "arga", "brg1", "1arg", ""})
+        EXPECT_EQ(hint_for_foreign_value(other), "") << other;
+    EXPECT_NE(hint_for_foreign_value("strncmp"), "");
+    EXPECT_EQ(hint_for_foreign_value("strncm"), "");
+    EXPECT_EQ(hint_for_foreign_probe("strncmp"), "");
 }
 
 TEST(PlainText, ReplacesWhatATerminalObeys) {
