@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <memory>
 #include <string>
 
@@ -78,6 +79,25 @@ TEST_F(Memory, WhicheverAllocationFailsTheScriptDoesNotBegin) {
     // Contexts and their scratch, the map, the iterator with its ranks, the statistic, counters,
     // locks.
     EXPECT_GT(allocations, 12);
+}
+
+// More often than the allocator keeps for itself what was freed.
+TEST_F(Memory, IsGivenBack) {
+    const auto load_often = [&](int times) {
+        for (int i = 0; i < times; i++) {
+            ASSERT_EQ(load(), 0) << djs_user_complaint();
+            djs_user_unload();
+        }
+    };
+    const auto in_use = [] {
+        const auto all = mallinfo2();
+        return all.uordblks + all.hblkhd;
+    };
+    map_use_.shape.capacity = 4096;
+    load_often(30);
+    const size_t before = in_use();
+    load_often(400);
+    EXPECT_LT(in_use(), before + size_t{400} * 32);
 }
 
 // Two copies of a statistic fit the memory that any kernel has for a variable of each CPU.

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <vector>
 
 extern "C" { // access/access.h
@@ -245,6 +246,31 @@ TEST_F(Userspace, LeavesNothing) {
     ASSERT_EQ(djs_user_init(1), 0);
 }
 
+// Neither its file, nor twice its size in the addresses of a process.
+TEST_F(Userspace, MayHaveNoRings) {
+    const auto files = [] {
+        using Files = std::filesystem::directory_iterator;
+        return std::distance(Files("/proc/self/fd"), Files());
+    };
+    const auto open_files = files();
+    const auto refused = [&](u64 bytes) {
+        djs_user_options options{};
+        options.ring_bytes = bytes;
+        return djs_user_load(&script_, &options) == -ENOMEM ? djs_user_complaint() : "loaded";
+    };
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit none{0, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const std::string without_files = refused(ring_bytes);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(without_files, "djstap: no memory for the record buffers");
+    EXPECT_STREQ(refused(u64{1} << 46), "djstap: no memory for the record buffers");
+    EXPECT_EQ(files(), open_files);
+    load();
+    EXPECT_TRUE(put());
+}
+
 TEST_F(Userspace, ForgetsWhatItHasComplainedAbout) {
     djs_user_complain("something %d\nmore", 3);
     EXPECT_STREQ(djs_user_complaint(), "something 3");
@@ -315,6 +341,10 @@ TEST_F(Timers, VaryTheirPeriods) {
     EXPECT_LT(least, 950'000u);
     EXPECT_LE(most, 1'100'000u);
     EXPECT_GT(most, 1'050'000u);
+    TearDown();
+    SetUp();
+    start({1'000'000}, 1); // to either side
+    EXPECT_EQ(range(400), std::pair(u64{999'999}, u64{1'000'001}));
     TearDown();
     SetUp();
     // By no more than the period, which is never shorter than 10 us.
