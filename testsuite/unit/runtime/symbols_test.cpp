@@ -384,6 +384,39 @@ TEST(Symbols, OfStacksAreWholeLinesOfStringsOfTheScript) {
     }
 }
 
+// The string of the symbols is in the place of their slots; what stands before and behind it is as
+// it was.
+TEST(Symbols, StandBesideOtherArguments) {
+    Table table(100);
+    Program program;
+    const djs_symbol_view view = view_of(table, program);
+    const u32 slot = table.claim(address_of(1));
+    table.fill(slot, "f+0x0/0x8 [kernel]");
+    const auto word = [](u64 value) {
+        return std::string(reinterpret_cast<const char*>(&value), sizeof(value));
+    };
+    djs_histogram_header header{};
+    header.kind = DJS_HISTOGRAM_LINEAR;
+    header.buckets = 3;
+    const std::string histogram(reinterpret_cast<const char*>(&header), sizeof(header));
+    const std::string before = word(7) + histogram + word(1) + word(2) + word(3),
+                      name = std::string("cat") + std::string(13, '\0'),
+                      stack = word(2) + word(8) + word(9), text = std::string("\3\0\0\0abc", 7);
+    const std::string whole = before + word(1) + word(slot) + name + stack + text;
+    // 18 characters and their number need 24 bytes.
+    const std::string symbols =
+        std::string("\x12\0\0\0", 4) + "f+0x0/0x8 [kernel]" + std::string(2, '\0');
+    const std::string expected = before + symbols + name + stack + text + '\0';
+    std::string out(512, '#');
+    const auto bytes_of = [&](size_t length) {
+        return djs_symbols_expand(&view, out.data(), out.size(), "lhDnks", whole.data(), length);
+    };
+    ASSERT_EQ(bytes_of(whole.size()), expected.size());
+    EXPECT_EQ(out, expected + std::string(512 - expected.size(), '#'));
+    for (size_t length = 0; length < whole.size(); length++)
+        EXPECT_EQ(bytes_of(length), DJS_SYMBOLS_DAMAGED) << length;
+}
+
 // Handlers on several CPUs want the same addresses while a task fills the slots, and retires some.
 TEST(Symbols, AreClaimedByManyAtOnce) {
     constexpr u64 addresses = 500, rounds = 200;
