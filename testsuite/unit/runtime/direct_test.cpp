@@ -88,6 +88,16 @@ TEST_F(DirectCalls, StayWhereTheKernelCannotDetachThem) {
     EXPECT_EQ(test_direct_disconnect(false, 0), 0);
 }
 
+TEST_F(DirectCalls, OfTheFirstAndOfTheLastSiteMayStayToo) {
+    for (const u32 site : {0U, TEST_DIRECT_SITES - 1U}) {
+        test_direct_sites[site].group = 0;
+        calls(site, 0, "", true);
+        EXPECT_EQ(test_direct_disconnect(false, 0), -ENODEV) << site;
+        strcpy(test_direct_sites[site].text, "no-op");
+        EXPECT_EQ(test_direct_disconnect(false, 0), 0) << site;
+    }
+}
+
 TEST_F(DirectCalls, MayHaveReturnHandlers) {
     test_direct_sites[0].mechanism = DJS_MECHANISM_RETURN_DJPROBE;
     sites_[0].trampoline = 1;

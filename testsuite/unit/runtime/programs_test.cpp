@@ -297,6 +297,19 @@ TEST_F(Calls, AreMadeForAsManyAsAreWanted) {
     }
 }
 
+TEST_F(Calls, AFreePlaceIsTakenBeforeTheOldestOne) {
+    for (unsigned long free = 1; free <= places; free++) {
+        make(places);
+        for (unsigned long frame = 1; frame <= places; frame++)
+            EXPECT_TRUE(begin(0x1000 * frame));
+        EXPECT_TRUE(ends(0x1000 * free));
+        EXPECT_TRUE(begin(0x9000));
+        for (unsigned long frame = 1; frame <= places + 1; frame++)
+            EXPECT_EQ(ends(0x1000 * frame), frame != free) << free;
+    }
+    EXPECT_EQ(missed(), 0U);
+}
+
 // Where there is no room, the oldest one that does not run a handler gives its place away.
 TEST_F(Calls, TheOldestGivesItsPlaceAway) {
     make(places);

@@ -60,6 +60,10 @@ struct test_site_now test_site_now(u32 number) {
                                   .absent = run->absent};
 }
 
+bool test_sites_exist(void) {
+    return djs_sites || djs_biases;
+}
+
 void test_site_fails(u32 number, int error, const char* why) {
     djs_site_failed(&djs_sites[number], error, why);
 }

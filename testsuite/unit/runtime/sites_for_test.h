@@ -32,6 +32,7 @@ struct test_site_now {
     bool follows, absent;
 };
 struct test_site_now test_site_now(u32 number);
+bool test_sites_exist(void);
 /* Its mechanism cannot attach it. */
 void test_site_fails(u32 number, int error, const char* why);
 #ifdef __cplusplus

@@ -185,15 +185,19 @@ TEST_F(Sites, NeedMemory) {
     for (const long allocations : {0L, 1L}) { // for the segments, and for the sites
         test_allocations_left = allocations;
         EXPECT_EQ(result(), -ENOMEM);
+        EXPECT_FALSE(test_sites_exist());
     }
     test_allocations_left = 2;
     EXPECT_EQ(result(), 0);
+    EXPECT_FALSE(test_sites_exist());
     test_allocations_left = LONG_MAX;
     test_sites_placed_error = -ENOMEM;
     EXPECT_EQ(result(), -ENOMEM);
+    EXPECT_FALSE(test_sites_exist());
     test_sites_placed_error = 0;
     test_sites_lookup_error = -ENOMEM;
     EXPECT_EQ(result(), -ENOMEM);
+    EXPECT_FALSE(test_sites_exist());
 }
 
 TEST_F(Sites, ThatFailAreNamedAndCounted) {

@@ -50,7 +50,7 @@ struct test_stack test_stacks[TEST_STACKS];
 u32 test_stack_rests, test_stack_exits;
 
 static struct task_struct tasks_of_test[TEST_STACKS];
-static struct djs_site_run runs_of_test[2];
+static struct djs_site_run runs_of_test[3]; /* the last one is behind the end */
 struct djs_site_run* djs_sites = runs_of_test;
 static unsigned long biases_of_test[1] = {0x1000};
 unsigned long* djs_biases = biases_of_test;
@@ -79,7 +79,7 @@ static unsigned long djs_callee(const u8* text, unsigned long address) {
     case TEST_CALLS_ELSEWHERE:
         return (unsigned long)djs_script.elsewhere;
     case TEST_CALLS_OTHER:
-        return MODULES_VADDR + 1;
+        return test_stack_other_callee();
     case TEST_CALLS_BEHIND:
         return djs_sites[1].address;
     default:
@@ -89,6 +89,10 @@ static unsigned long djs_callee(const u8* text, unsigned long address) {
 
 u64 test_stack_return(enum test_call call) {
     return (u64)modules_text[call] + DJS_CALL_BYTES;
+}
+
+u64 test_stack_other_callee(void) {
+    return MODULES_VADDR + 1;
 }
 
 static bool is_stack(const char* at) {
@@ -203,6 +207,7 @@ void test_stacks_begin(void) {
         modules_text[i][0] = i == TEST_CALLS_NOTHING ? '-' : 'c';
     for (i = 0; i < 2; i++)
         runs_of_test[i].address = 0x8000 + 0x100 * i;
+    runs_of_test[2].address = runs_of_test[1].address - DJS_CALL_BYTES;
     test_stack_rests = test_stack_exits = 0;
     test_stacks_be(0);
 }

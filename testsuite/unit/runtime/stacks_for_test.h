@@ -40,6 +40,7 @@ enum test_call {
     TEST_CALLS_OF_OTHERS /* in another module */
 };
 u64 test_stack_return(enum test_call call);
+u64 test_stack_other_callee(void); /* of TEST_CALLS_OTHER */
 bool test_stacks_anybody_inside(void);
 bool test_stacks_last_found_inside(void);
 void test_stacks_forget_last_found(void);

@@ -14,7 +14,7 @@ class TaskStacks : public testing::Test {
   protected:
     void SetUp() override {
         sites_[0].mechanism = DJS_MECHANISM_DJPROBE;
-        sites_[1].mechanism = DJS_MECHANISM_RETURN_DJPROBE;
+        sites_[1].mechanism = sites_[2].mechanism = DJS_MECHANISM_RETURN_DJPROBE;
         djs_script.sites = sites_;
         djs_script.site_count = 2;
         djs_script.trampolines = trampolines_;
@@ -24,6 +24,7 @@ class TaskStacks : public testing::Test {
         const u64 own = test_stack_return(TEST_CALLS_DISPATCH);
         trampolines_[1].dispatch = reinterpret_cast<djs_code*>(own + 2);
         djs_script.elsewhere = reinterpret_cast<const void*>(own + 3);
+        trampolines_[2].dispatch = reinterpret_cast<djs_code*>(test_stack_other_callee());
         for (auto i : {0, 1})
             test_stacks[i].exists = true;
     }
@@ -52,8 +53,9 @@ class TaskStacks : public testing::Test {
         test_stacks[number].frames[1].address = test_stack_return(TEST_CALLS_DISPATCH);
     }
 
-    djs_site sites_[2]{};
-    djs_trampoline trampolines_[2]{};
+    // What is behind the ends is called by TEST_CALLS_BEHIND and TEST_CALLS_OTHER.
+    djs_site sites_[3]{};
+    djs_trampoline trampolines_[3]{};
 };
 
 TEST_F(TaskStacks, HaveAReturnAddressInATrampoline) {
