@@ -40,6 +40,7 @@ TEST(Bodies, WhatADefinedRulesOutIsNotResolved) {
              "if (@defined($a) * 2 - 1 >= 1) println($a) else println($c)",
              "if (@defined($c) | @defined($d) << 1) println($c) else println($a)",
              "if (-@defined($c) < 0) println($c) else println($a)",
+             "if (-@defined($a) + 1 == 0) println($a) else println($c)",
              "if (~@defined($a) == -2) println($a) else println($c)",
              "if (7 % 4 / (@defined($a) ? 3 : 0) <= 1) println($a) else println($c)",
              "if ((-1 << 62 ^ -1) >> 60 == 3) println($a) else println($c)",

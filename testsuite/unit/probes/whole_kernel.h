@@ -96,6 +96,15 @@ int takes_short(struct short_name *n) { return 0; }
 int takes_long(struct long_name *n) { return 0; }
 struct holder { struct two *to; };
 int takes_holder(struct holder *h) { return 0; }
+struct fields {
+    unsigned eight : 8, : 0;
+    unsigned nine : 9, : 0;
+    unsigned sixteen : 16, : 0;
+    unsigned seventeen : 17, : 0;
+    unsigned long half : 32, : 0;
+    unsigned long more : 33;
+};
+int takes_fields(struct fields *f) { return 0; }
 int spaced(int a) {
     // no code
 
