@@ -418,6 +418,19 @@ TEST(BtfFunctions, HaveTheirArgumentsByTheConvention) {
     EXPECT_EQ(plain[0].entry, btf_kernel().address("mixed"));
 }
 
+TEST(BtfFunctions, HaveTheirResult) {
+    for (const auto& [name, type] :
+         {std::pair("mixed", "int"), {"returns_large", "struct large"}}) {
+        const auto found = btf_kernel()->functions(*parse_function_pattern(name), true);
+        ASSERT_FALSE(found.empty());
+        ASSERT_TRUE(found[0].return_type) << name;
+        EXPECT_EQ(btf_kernel()->type_name(*found[0].return_type), type);
+    }
+    const auto unknown = btf_kernel()->functions(*parse_function_pattern("unknown"), true);
+    ASSERT_EQ(unknown.size(), 1u);
+    EXPECT_FALSE(unknown[0].return_type);
+}
+
 TEST(BtfFunctions, SystemCallsHaveThoseOfTheirDefinition) {
     EXPECT_EQ(btf_kernel().shown("sys_made"),
               "sys_made __x64_sys_made (fd=[rdi+112] text=[rdi+104]) call; ");

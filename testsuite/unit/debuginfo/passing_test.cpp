@@ -136,6 +136,10 @@ struct member { long b; built in; };
 struct in_array { built in[2]; };
 struct heir : built { };
 struct numbers { int a[2]; };
+class closed { public: long a; closed(const closed &) {} closed() {} };
+union joined { long a; joined(const joined &) {} joined() {} };
+class usual { public: long a; };
+union bare { long a; int b; };
 extern "C" {
 large f1(int n) { large x = {}; x.a[0] = n; return x; }
 plain f2(int n) { plain x = {n}; return x; }
@@ -147,18 +151,22 @@ numbers f7(int n) { return numbers(); }
 long f8(int n) { return n; }
 void f9(int n) { }
 built *g1(int n) { return 0; }
+closed h1(int n) { return closed(); }
+joined h2(int n) { return joined(); }
+usual h3(int n) { usual x = {n}; return x; }
+bare h4(int n) { bare x = {n}; return x; }
 }
 )c";
     const Passed said("a.cpp", source, {"-gdwarf-5"}, "clang-19");
-    for (const char* name : {"f1", "f3", "f4", "f5", "f6"})
+    for (const char* name : {"f1", "f3", "f4", "f5", "f6", "h1", "h2"})
         EXPECT_EQ(said(name), "n=rsi") << name;
-    for (const char* name : {"f2", "f7", "f8", "f9", "g1"})
+    for (const char* name : {"f2", "f7", "f8", "f9", "g1", "h3", "h4"})
         EXPECT_EQ(said(name), "n=rdi") << name;
     const Passed unsaid("a.cpp", source, {"-gdwarf-4", "-gstrict-dwarf"});
     EXPECT_EQ(unsaid("f1"), "n=rsi");
-    for (const char* name : {"f3", "f4", "f5", "f6"})
+    for (const char* name : {"f3", "f4", "f5", "f6", "h1", "h2"})
         EXPECT_EQ(unsaid(name), "n=?") << name;
-    for (const char* name : {"f2", "f7", "f8", "f9", "g1"})
+    for (const char* name : {"f2", "f7", "f8", "f9", "g1", "h3", "h4"})
         EXPECT_EQ(unsaid(name), "n=rdi") << name;
 }
 
