@@ -51,6 +51,16 @@ TEST(Location, StackIsFull) {
     }
 }
 
+// What stands behind the last operation is not read.
+TEST(Location, EndsWithItsLastOperation) {
+    for (const Dwarf_Op& behind :
+         {op(DW_OP_bit_piece, 3), op(DW_OP_neg), op(DW_OP_piece, 4), reg(rdx)}) {
+        const Operations operations{breg(rdi), behind};
+        EXPECT_EQ(shown_location(location_of_expression(operations.data(), 1, {}, nullptr)),
+                  "[rdi+0]");
+    }
+}
+
 TEST(Location, Simple) {
     EXPECT_EQ(shown({}), "? optimized away here");
     EXPECT_EQ(shown({reg(rax)}), "rax");

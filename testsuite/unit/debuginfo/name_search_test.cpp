@@ -154,6 +154,13 @@ TEST(NameSearch, SomeNamesAreInTooManyPlaces) {
     EXPECT_EQ(made.units_with("e_end_"), "4");
 }
 
+// The first string is the filler. Its place, 0, is as a number in the header of each unit.
+TEST(NameSearch, TheFirstStringIsOneOfThem) {
+    const NamedUnits made({{"name_1"}, {"name_2"}, {"name_3"}});
+    EXPECT_EQ(made.units_with(std::string(0x12345, 'x')), "many");
+    EXPECT_EQ(made.units_with(std::string(0x12346, 'x')), "");
+}
+
 TEST(NameSearch, NeedsWholeUnitsInOneFile) {
     const std::vector<Names> units{{"name_1", "name_2"}, {"name_3"}};
     EXPECT_TRUE(NameSearch::open(NamedUnits(units).path()));

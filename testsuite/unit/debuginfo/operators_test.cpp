@@ -32,8 +32,13 @@ TEST(Operators, EndWhereAFileOrALineFollows) {
               "operator const char*, a conversion");
     EXPECT_EQ(operator_in("operator shop::pair<int, a::b>:12"),
               "operator shop::pair<int, a::b>, a conversion");
-    for (const char* name : {"", "operator", "operator5", "my_operator+", "operators", "operator+x",
-                             "shop::operator()::local", "co_operator"})
+    // A type of one letter, and one that is looked for from the global scope.
+    EXPECT_EQ(operator_in("operator T"), "operator T, a conversion");
+    EXPECT_EQ(operator_in("T::operator T:12"), "operator T, a conversion");
+    EXPECT_EQ(operator_in("operator ::shop::part:12"), "operator ::shop::part, a conversion");
+    EXPECT_EQ(operator_in("operator()::operator+"), "operator+");
+    for (const char* name : {"", "operator", "operator ", "xoperator+", "operator5", "my_operator+",
+                             "operators", "operator+x", "shop::operator()::local", "co_operator"})
         EXPECT_EQ(operator_in(name), "none") << name;
 }
 

@@ -33,6 +33,9 @@ TEST(Qualified, SymbolsOfRust) {
     EXPECT_EQ(
         parts_of("_ZN48_$LT$shop..Order$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE"),
         "<shop::Order as core::fmt::Debug> | fmt");
+    // Of a method that belongs to no trait.
+    EXPECT_EQ(parts_of("_ZN20_$LT$shop..Order$GT$5total17h0123456789abcdefE"),
+              "shop::Order | total");
     EXPECT_EQ(parts_of("_RNvNtCs1234_2rs4shop7thrower"), "rs::shop | thrower");
     EXPECT_EQ(parts_of("_RNvMNtCs1234_2rs4shopNtB2_5Order5total"), "rs::shop::Order | total");
     EXPECT_EQ(parts_of("_RINvNtCs1234_2rs4shop5twicelEB4_"), "rs::shop | twice");
