@@ -238,6 +238,58 @@ TEST_F(SeparateDebugInfo, OfAnotherBuild) {
     expect_module(opened);
 }
 
+TEST_F(SeparateDebugInfo, EachReasonIsTold) {
+    make_module("m.ko", module_text + "int more;\n");
+    split_module("m.ko", "m.ko.debug");
+    shell("mkdir .debug && cp m.ko.debug .debug/");
+    make_module("m.ko", module_text);
+    shell("objcopy --strip-debug --add-gnu-debuglink=m.ko.debug m.ko");
+    const std::string failure = open("m.ko").failure;
+    EXPECT_TRUE(failure.starts_with("the debug information of module 'm' of kernel 6.1.0-made "
+                                    "cannot be used: " +
+                                    made_.folder()))
+        << failure;
+    const std::string other = " is of another build";
+    const size_t between = failure.find("; " + made_.folder());
+    ASSERT_NE(between, failure.npos) << failure;
+    EXPECT_EQ(failure.find("; ", between + 2), failure.npos) << failure;
+    for (const char* name : {"/m.ko.debug", "/.debug/m.ko.debug"})
+        EXPECT_NE(failure.find(made_.folder() + name + other), failure.npos) << name << failure;
+}
+
+// Types and functions are then those of BTF, here of none.
+TEST_F(SeparateDebugInfo, MayBeReplacedByBtf) {
+    const std::string none = "no debug information was found for kernel 6.1.0-made";
+    test::Environment without("DJSTAP_NO_DWARF");
+    for (const char* used : {"", "0"}) {
+        without.set(used);
+        const Opened opened = open_kernel();
+        ASSERT_TRUE(opened.info) << opened.failure;
+        EXPECT_TRUE(opened->has_dwarf());
+    }
+    for (const char* unused : {"1", "00", "yes"}) {
+        without.set(unused);
+        EXPECT_EQ(open_kernel().failure, none) << unused;
+    }
+    constexpr char no_types[] = "\x9f\xeb\1\0\x18\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0";
+    std::ofstream(at("btf"), std::ios::binary) << std::string(no_types, sizeof no_types);
+    shell("objcopy --add-section .BTF=btf vmlinux");
+    const Opened switched_off = open_kernel();
+    ASSERT_TRUE(switched_off.info) << switched_off.failure;
+    EXPECT_FALSE(switched_off->has_dwarf());
+    EXPECT_TRUE(told.empty());
+    // What cannot be used is told.
+    without.set(std::nullopt);
+    split_kernel("vmlinux.dbg");
+    shell("echo nonsense > vmlinux.dbg");
+    const Opened refused = open_kernel();
+    ASSERT_TRUE(refused.info) << refused.failure;
+    EXPECT_FALSE(refused->has_dwarf());
+    const std::vector reasons{at("vmlinux.dbg") + ": is not a 64-bit x86-64 ELF file"};
+    EXPECT_EQ(told, reasons);
+    EXPECT_EQ(refused->refused(), reasons);
+}
+
 TEST_F(SeparateDebugInfo, WithoutBuildId) {
     make_module("m.ko", module_text, "--build-id=none");
     split_module("m.ko", "m.ko.debug");
