@@ -3,6 +3,7 @@
 #include "session/control_file.h"
 
 #include "fake_module.h"
+#include "system/file.h"
 
 #include <cerrno>
 #include <gtest/gtest.h>
@@ -184,6 +185,35 @@ TEST(ControlFile, MappingThatFailsIsAnError) {
     module.ring_map_error = EAGAIN;
     EXPECT_EQ(failure_of(module).message,
               "/proc/djstap-demo: a buffer cannot be mapped: Resource temporarily unavailable");
+}
+
+TEST(ControlFile, LeavesNothingMapped) {
+    FakeModule module("demo", 2);
+    module.page().symbol_pages = FakeModule::symbol_pages;
+    const auto mapped = [] {
+        size_t count = 0;
+        const auto maps = read_file("/proc/self/maps");
+        for (size_t at = 0; maps && (at = maps->find("memfd:control", at)) != maps->npos; at++)
+            count++;
+        return count;
+    };
+    const size_t before = mapped();
+    EXPECT_GT(before, 0U) << "the module's own view of it";
+    {
+        auto control = ControlFile::open("demo");
+        ASSERT_TRUE(control);
+        EXPECT_GT(mapped(), before);
+        const ControlFile moved = std::move(*control);
+        EXPECT_EQ(moved.rings().size(), 2U);
+        EXPECT_GT(mapped(), before);
+    }
+    EXPECT_EQ(mapped(), before);
+    module.absent_cpus = {1};
+    EXPECT_TRUE(ControlFile::open("demo"));
+    EXPECT_EQ(mapped(), before);
+    module.ring_map_error = EAGAIN;
+    EXPECT_FALSE(ControlFile::open("demo"));
+    EXPECT_EQ(mapped(), before);
 }
 
 TEST(ControlFile, PassesErrorsOfTheModuleOn) {

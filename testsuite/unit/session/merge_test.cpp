@@ -212,6 +212,22 @@ TEST(Merge, GivesAQuarterOfARingBackAtOnce) {
     EXPECT_TRUE(sweep.full);
 }
 
+TEST(Merge, GivesAllBackThatItHasPassedOn) {
+    FakeRing a(4096), b(4096);
+    RecordMerger merger({a.reader(), b.reader()});
+    for (uint64_t i = 1; i <= 3; i++) {
+        a.write(i);
+        b.write(10 + i);
+    }
+    EXPECT_EQ(times(merger, 12), Times{});
+    EXPECT_EQ(times(merger, 20), (Times{1, 2, 3, 11, 12}));
+    EXPECT_EQ(b.reserve(4096, 0, 30), nullptr) << "its last record is not read yet";
+    EXPECT_NE(a.reserve(4096, 0, 30), nullptr);
+    EXPECT_EQ(a.dirty, 0);
+    EXPECT_NE(b.reserve(4096 - 24, 0, 30), nullptr);
+    EXPECT_EQ(b.dirty, 0);
+}
+
 TEST(Merge, IsNotFullWithLessThanAQuarterOfARing) {
     FakeRing a(4096);
     for (uint64_t i = 1; i <= 31; i++)

@@ -337,6 +337,41 @@ TEST_F(SessionTest, AMachineThatLoadsNoModulesIsAskedForNothing) {
     EXPECT_EQ(module.loads, Words{});
 }
 
+// A begin probe is not cut short, and what ends the session reaches the thread that reads.
+TEST_F(SessionTest, SignalsThatEndItDoNotInterruptTheModule) {
+    const auto blocked = [] {
+        sigset_t now;
+        pthread_sigmask(SIG_BLOCK, nullptr, &now);
+        std::string all;
+        for (const int signal : {SIGHUP, SIGINT, SIGTERM})
+            all += sigismember(&now, signal) == 1 ? "blocked " : "free ";
+        return all;
+    };
+    const std::string before = blocked();
+    std::string starting, stopping;
+    module.on_start = [&](const djs_start&) {
+        starting = blocked();
+        exit_at_once();
+        return 0;
+    };
+    module.on_stop = [&] {
+        stopping = blocked();
+        return 0;
+    };
+    EXPECT_EQ(run().status, 0);
+    EXPECT_EQ(starting, "blocked blocked blocked ");
+    EXPECT_EQ(stopping, "blocked blocked blocked ");
+    EXPECT_EQ(blocked(), before);
+}
+
+TEST_F(SessionTest, ItsOutputIsNotItsModule) {
+    const std::string whole = *read_file(options.module);
+    options.outputs.file = options.module;
+    EXPECT_EQ(failure().message, options.module + ": it is read, too, and would be overwritten");
+    EXPECT_EQ(*read_file(options.module), whole);
+    EXPECT_EQ(module.loads, Words{});
+}
+
 // An output that keeps when each event was.
 class TimesOutput : public Output {
   public:
