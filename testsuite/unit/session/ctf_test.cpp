@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Traces in the Common Trace Format, as babeltrace2 sees them, and their packets.
 #include "formats.h"
+#include "session/outputs.h"
 #include "system/file.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace djstap {
@@ -140,6 +142,60 @@ TEST_F(Formats, CtfWithoutEventsCanBeRead) {
     open({"ctf:c"});
     close();
     EXPECT_EQ(read("ctf", "c", "r"), "[]\n");
+}
+
+// The first event tells what the clock says: what is told before it is placed there.
+TEST_F(Formats, CtfHasMessagesOfBeforeItsFirstEvent) {
+    const uint32_t any = format("%d\n", "l");
+    open({"ctf:c"});
+    record(DJS_RECORD_WARNING, 1100, text("careful\n"));
+    record(DJS_RECORD_ERROR, 1200, text("bad") + number(-1));
+    record(DJS_RECORD_ERROR, 1300, text("worse") + number(-1));
+    record(any, 1400, number(1));
+    record(DJS_RECORD_WARNING, 1500, text("enough"));
+    const std::string told = close();
+    EXPECT_TRUE(told.ends_with("WARNING: careful\nERROR: bad\nERROR: worse\nWARNING: enough\n"))
+        << told;
+    EXPECT_EQ(read("ctf", "c", ctf_lines),
+              "warning: { cpu_id = 0 }, { message = \"careful\" }\n"
+              "error: { cpu_id = 0 }, { message = \"bad\", place = \"\" }\n"
+              "error: { cpu_id = 0 }, { message = \"worse\", place = \"\" }\n"
+              "%d: { cpu_id = 0 }, { arg1 = 1 }\n"
+              "warning: { cpu_id = 0 }, { message = \"enough\" }\n");
+    const auto packets = ctf_packets(path("c"));
+    ASSERT_EQ(packets.size(), 1u);
+    EXPECT_EQ(packets[0].first, 1'000'400u);
+    EXPECT_EQ(packets[0].last, 1'000'400u);
+}
+
+TEST_F(Formats, CtfPacketsTellHowManyRecordsWereLost) {
+    std::filesystem::create_directories(path("c"));
+    {
+        const FileDescriptor stream = std::move(*open_output(path("c/stream"))),
+                             metadata = std::move(*open_output(path("c/metadata"))),
+                             told = std::move(*open_output(path("told")));
+        Writer events(stream.get(), "events"), about(metadata.get(), "about"),
+            messages(told.get(), "messages");
+        const auto output =
+            make_ctf_output({.writer = events, .messages = messages, .more = {&about}});
+        output->begin(meta_, clock_);
+        output->print({0, 1100, clock_, Event::as_it_is, text("x")});
+        output->flush();
+        djs_counts counts{};
+        counts.lost_records = 3;
+        counts.oversized = 4;
+        output->counts(counts);
+        output->end();
+        for (Writer* writer : {&events, &about, &messages})
+            writer->flush();
+    }
+    const auto packets = ctf_packets(path("c"));
+    ASSERT_EQ(packets.size(), 2u);
+    EXPECT_EQ(packets[0].lost, 0u);
+    EXPECT_EQ(packets[1].lost, 7u);
+    // A line for each, and one for the fields that the module does not record.
+    const std::string lines = *read_file(path("told"));
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 3) << lines;
 }
 
 } // namespace

@@ -44,6 +44,10 @@ TEST(FlameGraph, HasARowForEachDepth) {
               std::string::npos);
     const std::string none = flame_graph({}, "none");
     EXPECT_NE(none.find(" height=\"68\""), std::string::npos);
+    EXPECT_NE(none.find("<text id=\"note\" x=\"10\" y=\"59\">no samples</text>"),
+              std::string::npos);
+    const std::string one = flame_graph({{"a", 1}}, "one");
+    EXPECT_NE(one.find("<text id=\"note\" x=\"10\" y=\"93\"></text>"), std::string::npos);
 }
 
 // Half a point is left free between two bars, unless nothing would be left of the bar.

@@ -176,8 +176,11 @@ TEST_F(Formats, JsonShowsCpuAndTimeOnRequest) {
 
 // The elements of an array are one object, which ends where anything else follows.
 TEST_F(Formats, JsonEndsAnArrayBeforeWhatFollows) {
-    const uint32_t element = format("", "ll", "a", 1), any = format("x\n", "");
+    const uint32_t element = format("", "ll", "a", 1), any = format("x\n", ""),
+                   scalar = format("", "l", "n");
     open({"json:j"});
+    record(element, 1000, number(9) + number(9));
+    record(scalar, 1050, number(3));
     record(element, 1100, number(1) + number(2));
     record(DJS_RECORD_ERROR, 1200, text("bad") + number(-1));
     record(element, 1300, number(3) + number(4));
@@ -187,7 +190,9 @@ TEST_F(Formats, JsonEndsAnArrayBeforeWhatFollows) {
     record(element, 1700, number(7) + number(8));
     close();
     EXPECT_EQ(read("json", "j", "[e[\"type\"] for e in r]"),
-              "['map', 'runtime_error', 'map', 'printf', 'map', 'printf', 'map']\n");
+              "['map', 'map', 'map', 'runtime_error', 'map', 'printf', 'map', 'printf', 'map']\n");
+    EXPECT_EQ(read("json", "j", "[e[\"data\"] for e in r[:3]]"),
+              "[{'a': {'9': 9}}, {'n': 3}, {'a': {'1': 2}}]\n");
 }
 
 TEST_F(Formats, ErrorsAndWarningsAreEventsOfTraces) {
@@ -379,6 +384,20 @@ TEST_F(Formats, FilesOfAnotherProcessAreWrittenInPieces) {
     const PieceHeader first{0, 2}, second{1, static_cast<uint32_t>(json.size())};
     EXPECT_EQ(*read_file(path("channels")),
               bytes_of(&first, sizeof first) + "x\n" + bytes_of(&second, sizeof second) + json);
+}
+
+// Which output it is, its reader knows from the options that it has given.
+TEST_F(Formats, TheOnlyFileOfAnotherProcessIsText) {
+    const uint32_t any = format("x\n", "");
+    SessionOptions options;
+    options.outputs.channels = path("channels");
+    options.outputs.file = "/nowhere/1";
+    auto opened = SessionOutput::open(options);
+    ASSERT_TRUE(opened) << opened.failure().message;
+    (*opened)->output().print({0, 1, clock_, meta_.formats[any], ""});
+    ASSERT_TRUE((*opened)->end());
+    const PieceHeader header{0, 2};
+    EXPECT_EQ(*read_file(path("channels")), bytes_of(&header, sizeof header) + "x\n");
 }
 
 } // namespace

@@ -168,6 +168,29 @@ TEST_F(Formats, PerfettoHasCountersOfNamedNumbers) {
               "['CPU 0', 'CPU 0', 'counter arg2', 'counter arg1x']\n");
 }
 
+// A record that was cut has the counters that it contains.
+TEST_F(Formats, PerfettoHasNoCountersOfWhatIsMissing) {
+    meta_.fields = all_fields;
+    meta_.points = {"timer.s(1)", "end"};
+    const uint32_t second = format("a=%d b=%d\n", "ll"),
+                   element = format("x[%d,%d]=%d\n", "lll", "x", 2),
+                   scalar = format("n=%d\n", "l", "n");
+    open({"perfetto:t"});
+    record(second, 1100, fields(0, 0, 0) + number(1) + number(2));
+    record(second, 1200, fields(0, 0, 0) + number(3));
+    record(second, 1300, fields(0, 0, 0));
+    record(element, 1400, fields(0, 0, 1) + number(4) + number(5) + number(6));
+    record(element, 1500, fields(0, 0, 1) + number(4) + number(5));
+    record(element, 1600, fields(0, 0, 1) + number(4));
+    record(scalar, 1700, fields(0, 0, 1));
+    record(scalar, 1800, fields(0, 0, 1) + number(7));
+    close();
+    EXPECT_EQ(read("perfetto", "t",
+                   "\" \".join(e[\"track\"] + \"=\" + str(e[\"value\"]) for e in r "
+                   "if e[\"track\"].startswith(\"counter\"))"),
+              "counter a=1 counter b=2 counter a=3 counter x[4,5]=6 counter n=7\n");
+}
+
 TEST_F(Formats, PerfettoShowsMessagesOnATrack) {
     meta_.fields = all_fields;
     open({"perfetto:t"});
