@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/snapshot_frames.h"
 
+#include "formats.h"
 #include "include/statistic.h"
-#include "record_bytes.h"
 #include "session/outputs.h"
 #include "system/file.h"
 #include "system/temporary.h"
@@ -112,6 +112,47 @@ TEST_F(Snapshots, ContainAllThatIsShown) {
     EXPECT_EQ(bucket_text(*globals.globals[1].shape, 3), ">=10");
     EXPECT_EQ(std::get<MessageFrame>(all[3]).place, "x.stp:1:1");
     EXPECT_TRUE(std::holds_alternative<EndFrame>(all[4]));
+}
+
+TEST_F(Snapshots, HaveKeysAndValuesOfEachType) {
+    const size_t texts = meta_.formats.size(), stacks = texts + 1, unknown = texts + 2;
+    meta_.formats.push_back({"", "lsks", "lat", 3, true});
+    meta_.formats.push_back({"", "lk", "lat", 1, true});
+    meta_.formats.push_back({"", "l", "none", 0, true});
+    event(5, number(4));
+    const uint64_t printed = cycles_;
+    event(0, number(1000));
+    event(texts, number(-7) + text("a b") + stack({0x10, 0x20}) + text("value"));
+    event(unknown, number(1));
+    event(stacks, number(8) + stack({0x30}));
+    event(1, number(1000));
+    AttachedProbe good, bad;
+    good.point = "good";
+    bad.point = "bad";
+    bad.attached = false;
+    bad.reason = "it is busy";
+    output_->probes({good, bad, good});
+    const auto all = frames();
+    ASSERT_EQ(all.size(), 5U);
+    EXPECT_EQ(std::get<PrintedFrame>(all[1]).realtime_ns, printed);
+    const auto& shown = std::get<GlobalsFrame>(all[2]);
+    EXPECT_EQ(shown.realtime_ns, cycles_);
+    ASSERT_EQ(shown.globals.size(), 1U);
+    EXPECT_EQ(shown.globals[0].index, 1U);
+    ASSERT_EQ(shown.globals[0].elements.size(), 2U);
+    ElementKeys keys;
+    keys.add(int64_t{-7});
+    keys.add("a b");
+    keys.add("0x10 0x20");
+    EXPECT_EQ(shown.globals[0].elements[0].keys, keys.bytes());
+    EXPECT_EQ(shown.globals[0].elements[0].has, 0U);
+    EXPECT_EQ(shown.globals[0].elements[0].text, "value");
+    keys.clear();
+    keys.add(int64_t{8});
+    EXPECT_EQ(shown.globals[0].elements[1].keys, keys.bytes());
+    EXPECT_EQ(shown.globals[0].elements[1].text, "0x30");
+    EXPECT_EQ(std::get<MessageFrame>(all[3]).text, "bad: not attached: it is busy");
+    EXPECT_FALSE(std::get<MessageFrame>(all[3]).is_error);
 }
 
 // What could not be read whole is not shown, and neither is what precedes the first snapshot.

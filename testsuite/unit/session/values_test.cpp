@@ -5,6 +5,7 @@
 #include "session/kernel_symbols.h"
 #include "session/outputs.h"
 #include "session/printed_values.h"
+#include "session/shown.h"
 #include "session/snapshot_frames.h"
 #include "system/file.h"
 
@@ -169,6 +170,81 @@ TEST_F(Formats, TextGoesOnInTheNextFile) {
     EXPECT_EQ(*read_file(path("t")), "one\n");
     EXPECT_EQ(*read_file(path("t.1")), "two\n");
     EXPECT_EQ(*read_file(path("t.2")), "three\n");
+}
+
+// What a record shows: its kind, name, keys and cells; "none" if it is no such record, or damaged.
+std::string shown_by(const ModuleMeta::Format& shape, const std::string& arguments) {
+    RecordClock clock;
+    const Event event{0, 1, clock, shape, arguments};
+    ShownRow row;
+    // Of the record before it.
+    row.cells.emplace_back(int64_t{9});
+    row.is_statistic = row.is_histogram = true;
+    if (!read_shown(event, row))
+        return "none";
+    const char* const kinds[] = {"begin", "probe", "global", "end"};
+    return kinds[static_cast<size_t>(row.kind)] + std::string(" ") + std::string(row.name) + " " +
+           std::to_string(row.keys) + "/" + std::to_string(row.cells.size()) +
+           (row.is_statistic ? " statistic" : "") + (row.is_histogram ? " histogram" : "");
+}
+
+TEST(ShownRows, HaveAValueBehindTheirKeys) {
+    const auto numbers = [](size_t count) {
+        std::string all;
+        for (size_t i = 0; i < count; i++)
+            all += number(static_cast<int64_t>(i));
+        return all;
+    };
+    const auto shows = [&](const char* types, uint64_t keys, const std::string& arguments) {
+        return shown_by({"", types, "x", keys}, arguments);
+    };
+    EXPECT_EQ(shows("l", 0, numbers(1)), "global x 0/1");
+    EXPECT_EQ(shows("s", 0, text("v")), "global x 0/1");
+    EXPECT_EQ(shows("lk", 1, number(1) + stack({0x10})), "global x 1/2");
+    EXPECT_EQ(shows("lll", 2, numbers(3)), "global x 2/3");
+    EXPECT_EQ(shows("", 0, ""), "none");
+    EXPECT_EQ(shows("l", 1, numbers(1)), "none") << "a key without a value";
+    EXPECT_EQ(shows("l", 2, numbers(1)), "none");
+    EXPECT_EQ(shows("ll", 0, numbers(2)), "none") << "two values";
+    EXPECT_EQ(shows("ll", 1, numbers(1)), "none") << "damaged";
+    EXPECT_EQ(shown_by({"%d", "l", "", 0}, numbers(1)), "none") << "a print";
+    EXPECT_EQ(shown_by(Event::as_it_is, text("a print")), "none");
+    // Count, least, greatest, sum, average.
+    EXPECT_EQ(shows("lllll", 0, numbers(5)), "global x 0/5 statistic");
+    EXPECT_EQ(shows("llllll", 1, numbers(6)), "global x 1/6 statistic");
+    EXPECT_EQ(shows("llll", 0, numbers(4)), "none");
+    EXPECT_EQ(shows("llllll", 0, numbers(6)), "none");
+    EXPECT_EQ(shows("sllll", 0, text("v") + numbers(4)), "none");
+    EXPECT_EQ(shows("lllls", 0, numbers(4) + text("v")), "none");
+    EXPECT_EQ(shows("slllll", 1, text("v") + numbers(5)), "global x 1/6 statistic");
+}
+
+TEST(ShownRows, MayBeHistograms) {
+    djs_histogram_header header{};
+    header.kind = DJS_HISTOGRAM_LINEAR;
+    header.buckets = 3;
+    header.high = 10;
+    header.width = 10;
+    const std::string buckets =
+        bytes_of(&header, sizeof header) + number(1) + number(0) + number(2);
+    EXPECT_EQ(shown_by({"", "h", "x", 0}, buckets), "global x 0/1 histogram");
+    EXPECT_EQ(shown_by({"", "lh", "x", 1}, number(1) + buckets), "global x 1/2 histogram");
+    EXPECT_EQ(shown_by({"", "hl", "x", 1}, buckets + number(1)), "none") << "as a key";
+    EXPECT_EQ(shown_by({"", "lhl", "x", 2}, number(1) + buckets + number(1)), "none");
+    EXPECT_EQ(shown_by({"", "lh", "x", 0}, number(1) + buckets), "none");
+    EXPECT_EQ(shown_by({"", "h", "x", 0}, buckets.substr(0, buckets.size() - 8)), "none");
+}
+
+TEST(ShownRows, OfSnapshotsHaveTheirBeginAndEnd) {
+    const std::string begin = DJS_SHOWS_BEGIN, probe = DJS_SHOWS_PROBE, end = DJS_SHOWS_END;
+    EXPECT_EQ(shown_by({"%d", "l", begin, 0}, number(1000)), "begin " + begin + " 0/1");
+    EXPECT_EQ(shown_by({"", "", begin, 0}, ""), "begin " + begin + " 0/0");
+    EXPECT_EQ(shown_by({"%d", "l", end, 0}, number(1000)), "end " + end + " 0/1");
+    EXPECT_EQ(shown_by({"", "", end, 0}, ""), "end " + end + " 0/0");
+    EXPECT_EQ(shown_by({"%d", "l", end, 0}, ""), "none") << "damaged";
+    EXPECT_EQ(shown_by({"", "lsl", probe, 2}, number(1) + text("p") + number(2)),
+              "probe " + probe + " 2/3");
+    EXPECT_EQ(shown_by({"", "ls", probe, 2}, number(1) + text("p")), "none");
 }
 
 } // namespace
