@@ -2,6 +2,7 @@
 #include "tools/command_line.h"
 #include "tools/header.h"
 
+#include <array>
 #include <gtest/gtest.h>
 
 namespace djstap {
@@ -183,6 +184,8 @@ TEST_F(ToolTest, ValuesThatDoNotFitAreReportedAtTheDeclaration) {
         {"--rows=1k", "x.stp:12:12: --rows 1k: it is not a whole number [tool-value] such as 10"},
         {"--process=0", "x.stp:14:12: --process 0: it is not a process ID [tool-value] pgrep NAME "
                         "prints that of a program"},
+        {"--process=4194305", "x.stp:14:12: --process 4194305: it is not a process ID [tool-value] "
+                              "pgrep NAME prints that of a program"},
         {"--failed=maybe", "x.stp:15:12: --failed maybe: it is neither yes nor no [tool-value] "
                            "--failed alone means yes"},
         {"--intervall=1", "x has no option --intervall [tool-option] did you mean '--interval'?"},
@@ -261,17 +264,45 @@ TEST_F(ToolTest, HelpFitsAHundredColumns) {
 TEST_F(ToolTest, HelpNamesEverything) {
     auto header = read(header_text);
     ASSERT_TRUE(header);
-    header->options[0].initial = "1s";
-    header->options[5].initial = "1";
-    const std::string help = help_text(*header, "djstap --example x");
-    for (const char* part :
-         {"what is counted\n",
-          "Usage: djstap --example x [OPTIONS of djstap] -- FUNCTION [OPTIONS]",
-          "A paragraph of two lines.\n\nAnother.\n", "  FUNCTION  the function\n",
-          "  --interval DURATION     the time between two tables (seconds, default: 1s)\n",
-          "  --failed                only failures (flag, default: yes)\n", "  US  microseconds\n",
-          "Cost: little\n", "  djstap --example x -c make -- vfs_read\n"})
-        EXPECT_NE(help.find(part), std::string::npos) << part << "\nin\n" << help;
+    for (size_t i = 0; i < 6; i++)
+        header->options[i].initial = std::array{"1s", "0", "10", "\"\"", "7", "1"}[i];
+    EXPECT_EQ(help_text(*header, "djstap --example x"), R"(what is counted
+
+Usage: djstap --example x [OPTIONS of djstap] -- FUNCTION [OPTIONS]
+
+A paragraph of two lines.
+
+Another.
+
+Arguments:
+  FUNCTION  the function
+
+Options:
+  --interval DURATION     the time between two tables (seconds, default: 1s)
+  --longer-than DURATION  the least (microseconds, default: 0)
+  --rows NUMBER           how many (integer, default: 10)
+  --who TEXT              a name (text, default: "")
+  --process PID           a process (pid, default: 7)
+  --failed                only failures (flag, default: yes)
+
+Output:
+  US  microseconds
+
+Cost: little
+
+Examples:
+  djstap --example x -c make -- vfs_read
+  djstap --example x
+)");
+    header->options[5].initial = "0";
+    EXPECT_NE(help_text(*header, "x").find("  only failures (flag)\n"), std::string::npos);
+    // What a script does not have is left out.
+    auto bare = read("// @tool files: what is counted\n");
+    ASSERT_TRUE(bare);
+    EXPECT_EQ(help_text(*bare, "x"), "what is counted\n\nUsage: x [OPTIONS of djstap]\n");
+    bare->arguments.push_back({"A", "one"});
+    EXPECT_EQ(help_text(*bare, "x"), "what is counted\n\nUsage: x [OPTIONS of djstap] -- A\n\n"
+                                     "Arguments:\n  A  one\n");
 }
 
 } // namespace
