@@ -353,6 +353,21 @@ TEST_F(AgentTest, SeesWhatChangesInItsFolder) {
     EXPECT_EQ(*read_file(log), "begin\nend\nbegin\n");
 }
 
+TEST_F(AgentTest, ForgetsWhyAFormerScriptWasRefused) {
+    script("a.stp", showing(1), 0666);
+    run({[&] { return state() == "a=refused"; },
+         [&] {
+             EXPECT_NE(message(), "a=");
+             script("a.stp", showing(2));
+             return true;
+         },
+         [&] { return state() == "a=running" && value("a.n") == "2"; },
+         [&] {
+             EXPECT_EQ(message(), "a=");
+             return true;
+         }});
+}
+
 TEST_F(AgentTest, TellsWhoMayStore) {
     ASSERT_TRUE(write_file(options_.permissions, "user alice\n"));
     run({[&] {

@@ -7,10 +7,12 @@
 #include "system/temporary.h"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pcp/pmapi.h>
 #include <pcp/pmda.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -220,6 +222,34 @@ TEST(HostInfo, OfAProgramThatWritesWithoutEndIsNone) {
         facts = run.read();
     }
     EXPECT_TRUE(facts->empty());
+    EXPECT_EQ(run.descriptor(), -1);
+}
+
+// The agent serves its clients meanwhile.
+TEST(HostInfo, IsNotWaitedFor) {
+    auto folder = TemporaryFolder::create("/tmp");
+    ASSERT_TRUE(folder);
+    const std::string program = folder->file("djstap");
+    ASSERT_TRUE(write_file(program, "#!/bin/sh\necho '{'\nexec sleep 1000\n"));
+    ASSERT_EQ(chmod(program.c_str(), 0755), 0);
+    InfoRun run;
+    run.start(program);
+    ASSERT_NE(fcntl(run.descriptor(), F_GETFL) & O_NONBLOCK, 0);
+    pollfd polled = {run.descriptor(), POLLIN, 0};
+    ASSERT_EQ(poll(&polled, 1, 60'000), 1);
+    EXPECT_FALSE(run.read());
+    EXPECT_NE(run.descriptor(), -1);
+}
+
+TEST(HostInfo, IsNoneWhereNothingCanBeOpened) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit none = before;
+    none.rlim_cur = 0;
+    InfoRun run;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    run.start("/bin/true");
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
     EXPECT_EQ(run.descriptor(), -1);
 }
 

@@ -155,6 +155,39 @@ TEST_F(Runs, OfSeveralLinesTheErrorIsTold) {
     }
 }
 
+// 4096 bytes are read at once, and that much is told of a line.
+TEST_F(Runs, LinesOfErrorsMayComeInPieces) {
+    const std::string first(4090, 'x');
+    const std::pair<std::string, std::vector<std::string>> cases[] = {
+        {first + "\nsecond\n", {first, "second"}}, // it is divided behind "secon"
+        {first + "\nsecond", {first}},
+        {std::string(3 * 4096, 'y') + "\n", {std::string(4096, 'y')}},
+        {"only error\n\n", {"only error"}},
+    };
+    for (const auto& [written, told] : cases) {
+        lines_.clear();
+        ASSERT_TRUE(write_file(folder_.file("written"), written));
+        program("cat " + folder_.file("written") + " >&2");
+        ScriptRun script = run();
+        ASSERT_TRUE(starts(script, begin_));
+        end(script);
+        EXPECT_EQ(lines_, told) << written;
+    }
+}
+
+// The line that a run has begun ends with it.
+TEST_F(Runs, WhatTheFormerOneHasBegunToSayIsNotTold) {
+    program("printf part >&2; exit 1");
+    ScriptRun script = run();
+    ASSERT_TRUE(starts(script, begin_));
+    end(script);
+    EXPECT_EQ(lines_, std::vector<std::string>{});
+    program("echo whole >&2; exit 1");
+    ASSERT_TRUE(starts(script, begin_ + seconds(1)));
+    end(script);
+    EXPECT_EQ(lines_, std::vector<std::string>{"whole"});
+}
+
 TEST_F(Runs, WhatIsRefusedOrMissingIsNotStarted) {
     program("exit 0");
     ScriptRun refused = run({"x", "/x.stp", false, 0, "it is writable by others"});
