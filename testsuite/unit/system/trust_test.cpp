@@ -143,5 +143,29 @@ TEST_F(Trusted, FilesOfAnotherUserAreNot) {
     EXPECT_TRUE(check_trusted("/", own + 1));
 }
 
+// A user's own group has the user's number, and is that of this process.
+TEST_F(Trusted, OfGroupsOnlyOnesOwnMayWrite) {
+    if (geteuid() != 0 || getegid() != 0)
+        GTEST_SKIP() << "only root gives files to groups";
+    constexpr uid_t user = 12345;
+    const std::string file = at("file");
+    const auto refused = [&](uid_t whose) { return !check_trusted(file, whose); };
+    set_mode(file, 0664);
+    EXPECT_TRUE(refused(0)); // others than root may be in its group
+    EXPECT_TRUE(refused(user));
+    ASSERT_EQ(chown(file.c_str(), 0, user), 0);
+    EXPECT_TRUE(refused(0));
+    EXPECT_TRUE(refused(user));
+    ASSERT_EQ(setegid(user), 0);
+    const bool of_user = refused(user), of_other = refused(user + 1), of_root = refused(0);
+    ASSERT_EQ(chown(file.c_str(), 0, user + 1), 0);
+    const bool in_another = refused(user);
+    ASSERT_EQ(setegid(0), 0);
+    EXPECT_FALSE(of_user);
+    EXPECT_TRUE(of_other);
+    EXPECT_TRUE(of_root);
+    EXPECT_TRUE(in_another);
+}
+
 } // namespace
 } // namespace djstap
