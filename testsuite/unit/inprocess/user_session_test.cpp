@@ -201,6 +201,40 @@ TEST_F(UserSessions, LetAProgramRunBetweenBeginAndEnd) {
                                     "before end", "stop", "counts"}));
 }
 
+// Records of this process alone are printed at once; with a program's, those of another thread may
+// precede them, until it has stopped.
+TEST_F(UserSessions, WaitForRecordsThatOthersMayWrite) {
+    static uint64_t others_tail, others_head;
+    alignas(8) static char others_ring[2 * 4096];
+    const auto steps_with = [&](uint32_t rings) {
+        runtime = {};
+        runtime.turns_to_exit = -1;
+        others_tail = others_head = 0;
+        djs_user_calls made = calls();
+        made.ring = [](u32 number, u64** tail, char** data, u64* bytes) {
+            *tail = reinterpret_cast<u64*>(number ? &others_tail : &runtime.tail);
+            *data = number ? others_ring : runtime.ring;
+            *bytes = sizeof others_ring / 2;
+        };
+        made.ring_head = [](u32 number) {
+            return reinterpret_cast<const u64*>(number ? &others_head : &runtime.head);
+        };
+        UserSessionParts parts{.runtime = made};
+        parts.rings = rings;
+        parts.release = []() -> Status {
+            runtime.steps.emplace_back("release");
+            write_record(0);
+            return Done{};
+        };
+        int asked = 0;
+        parts.has_ended = [&asked] { return asked++ > 1; };
+        EXPECT_EQ(run(std::move(parts)).records, 1u);
+        return Steps(runtime.steps.begin() + 2, runtime.steps.end());
+    };
+    EXPECT_EQ(steps_with(1), (Steps{"release", "timers", "print", "stop", "counts"}));
+    EXPECT_EQ(steps_with(2), (Steps{"release", "timers", "stop", "print", "counts"}));
+}
+
 TEST_F(UserSessions, EndIfTheProgramCannotBeLetGo) {
     runtime.turns_to_exit = -1;
     UserSessionParts parts{.runtime = calls_};
