@@ -246,6 +246,33 @@ TEST_F(LateLibrary, NeedsMemoryForStubs) {
     EXPECT_FALSE(is_probed(1));
 }
 
+// Two files whose stubs are planned at once: the loader's, and those of the library.
+TEST_F(LateLibrary, HasStubsApartFromTheLoaders) {
+    map_library(1);
+    const auto map = MemoryMap::of(process_), own = MemoryMap::of(getpid());
+    ASSERT_TRUE(map && own);
+    const Mapping* const loader = map->at(_r_debug.r_brk);
+    ASSERT_NE(loader, nullptr);
+    const Range both{std::min(area(0), loader->range.begin),
+                     std::max(area(area_count), loader->range.end)};
+    constexpr uint64_t page = 4096;
+    const auto gap = find_room(*map, *own, both, 2 * page, 2 * page);
+    if (!gap)
+        GTEST_SKIP() << "they are too far from each other";
+    const auto prepared_with = [&](uint64_t free_bytes) {
+        MemoryMap full = *map;
+        full.reserve({0, *gap});
+        full.reserve({*gap + free_bytes, uint64_t{1} << 47});
+        return injection_->prepare(full);
+    };
+    EXPECT_FALSE(prepared_with(page));
+    const Status prepared = prepared_with(2 * page);
+    ASSERT_TRUE(prepared) << prepared.failure().message;
+    ASSERT_EQ(told.file_count, 2u);
+    EXPECT_EQ(told.files[0].begin, *gap);
+    EXPECT_EQ(told.files[1].begin, *gap + page);
+}
+
 TEST_F(LateLibrary, MemoryThatIsNotThereCannotBeWritten) {
     place();
     map_library(1);

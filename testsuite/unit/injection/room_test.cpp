@@ -123,6 +123,32 @@ TEST(Room, IsAtTheEndsOfGaps) {
     }
 }
 
+// The first megabyte stays free, and programs have 47 bits of addresses.
+TEST(Room, IsBetweenTheFirstMegabyteAndTheLastAddress) {
+    const Range code{4 * megabyte, 5 * megabyte};
+    const MemoryMap nothing;
+    constexpr uint64_t page_size = 4096;
+    const auto low = [&](uint64_t begin) {
+        return room_for(with({{0, begin}, {2 * megabyte, 103 * gigabyte}}), nothing, code,
+                        2 * megabyte - begin);
+    };
+    EXPECT_EQ(low(megabyte), std::optional(megabyte));
+    EXPECT_EQ(low(megabyte - page_size), std::nullopt);
+    // What ends where something begins.
+    const auto before = [&](uint64_t begin) {
+        return room_for(with({{begin, 103 * gigabyte}}), nothing, code, megabyte);
+    };
+    EXPECT_EQ(before(2 * megabyte + page_size), std::optional(megabyte + page_size));
+    EXPECT_EQ(before(2 * megabyte), std::nullopt);
+    constexpr uint64_t top = uint64_t{1} << 47;
+    const Range high_code{top - 64 * megabyte, top - 63 * megabyte};
+    const MemoryMap high = with({{megabyte, top - 8 * megabyte}});
+    EXPECT_EQ(room_for(high, nothing, high_code, 8 * megabyte - page_size),
+              std::optional(top - 8 * megabyte));
+    EXPECT_EQ(room_for(high, nothing, high_code, 8 * megabyte), std::nullopt);
+    EXPECT_EQ(room_for(with({{megabyte, top}}), nothing, high_code, megabyte), std::nullopt);
+}
+
 TEST(MemoryMap, CountsWholePagesAsMapped) {
     const MemoryMap map = with({{0x10010, 0x11010}});
     EXPECT_FALSE(map.is_free({0x10000, 0x10001}));

@@ -226,6 +226,23 @@ TEST(Traced, AProcessThatIsGoneHasNoMemory) {
     EXPECT_TRUE(program.failure().message.starts_with("/proc/" + std::to_string(process) +
                                                       "/auxv does not tell the program's entry: "))
         << program.failure().message;
+    EXPECT_EQ(program.failure().hint, ""); // no rights are missing
+}
+
+TEST(Traced, WhoMayNotStopAProcessIsToldWhy) {
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root may become somebody else";
+    const pid_t test = getpid(), process = fork();
+    if (process == 0) {
+        if (setgid(12345) != 0 || setuid(12345) != 0)
+            _exit(2);
+        const auto program = TracedProgram::of_running(test);
+        _exit(!program && !program.failure().hint.empty() ? 0 : 1);
+    }
+    ASSERT_GT(process, 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(process, &status, 0), process);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 // A command as djstap starts it: it stops at its entry, with its libraries, and none of its own
