@@ -2,9 +2,12 @@
 // Whether what runs in a guest sees this machine's files there, or copies of some.
 #include "driver/guest_run.h"
 
+#include "../surroundings.h"
 #include "guest/guest.h"
 #include "parsed_options.h"
+#include "system/process.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <memory>
 #include <optional>
@@ -57,6 +60,40 @@ TEST_F(FilesInAGuest, AreSharedWherePossible) {
         EXPECT_NE(messages[0].find(can.failure().message), std::string::npos) << messages[0];
         EXPECT_TRUE(messages[0].ends_with("? " + can.failure().hint)) << messages[0];
     }
+}
+
+// The folder of djstap's programs is the last one in which a command is looked for.
+TEST(CommandsOfRuns, MayBeDjstapsOwn) {
+    const auto path_with = [](const std::optional<std::string>& path, const std::string& command) {
+        const test::Environment set("PATH", path);
+        Invocation invocation(accept({"-c", "true", "-e", "x"}));
+        invocation.options.command = command;
+        invocation.places.programs = "/own/programs";
+        check_command(invocation);
+        const char* const now = getenv("PATH");
+        return std::string(now ? now : "none");
+    };
+    EXPECT_EQ(path_with("/usr/bin:/bin", "true"), "/usr/bin:/bin:/own/programs");
+    EXPECT_EQ(path_with("/usr/bin:/bin", ""), "/usr/bin:/bin");
+    EXPECT_EQ(path_with("", "true"), "/own/programs");
+    std::string standard;
+    {
+        const test::Environment unset("PATH");
+        for (const std::string& folder : search_path())
+            standard += folder + ":";
+    }
+    EXPECT_EQ(path_with(std::nullopt, "true"), standard + "/own/programs");
+}
+
+TEST(CommandsOfRuns, AreLookedForBeforeAnythingIsCompiled) {
+    const test::Environment set("PATH", "/usr/bin:/bin");
+    Invocation found(accept({"-c", "true", "-e", "x"}));
+    EXPECT_EQ(check_command(found), GuestFiles::None);
+    EXPECT_EQ(found.diagnostics.error_count(), 0u);
+    Invocation missing(accept({"-c", "/none/such-program", "-e", "x"}));
+    EXPECT_EQ(check_command(missing), std::nullopt);
+    ASSERT_EQ(missing.diagnostics.error_count(), 1u);
+    EXPECT_EQ(missing.diagnostics.all().back().kind, DiagnosticKind::CommandMissing);
 }
 
 } // namespace
