@@ -150,6 +150,20 @@ TEST_F(Caches, OfDjstapAreCleanedOnceADay) {
     EXPECT_FALSE(there("cache/" + table("old")));
 }
 
+// The mark is not written through a link.
+TEST_F(Caches, WithoutAMarkAreLeftAlone) {
+    const std::string cache = folder / "cache";
+    const test::Environment names_it("DJSTAP_CACHE", cache);
+    file("cache/" + table("old"), 10, time(nullptr) - 31 * day);
+    fs::create_symlink(folder / "elsewhere", cache + "/cleaned");
+    clean_caches();
+    EXPECT_TRUE(there("cache/" + table("old")));
+    EXPECT_FALSE(there("elsewhere"));
+    fs::remove(cache + "/cleaned");
+    clean_caches();
+    EXPECT_FALSE(there("cache/" + table("old")));
+}
+
 // Whoever can write to the folder could have replaced what is in it by links to other files.
 TEST_F(Caches, ThatOthersCanWriteToAreLeftAlone) {
     const std::string cache = folder / "cache";

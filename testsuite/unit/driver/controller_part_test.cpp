@@ -145,6 +145,20 @@ TEST_F(ControllerParts, TakenValuesAreAdded) {
     EXPECT_EQ(printed(), "120 2\n");
 }
 
+// What is only read here is not added up, and a global that hosts have no part in is no host's.
+TEST_F(ControllerParts, OthersValuesAreNotAdded) {
+    ASSERT_TRUE(compile(std::string("global n, own = 5 ") + hit +
+                        "{ n++ } probe end { own++; println(n, \" \", own) }"))
+        << told;
+    part->begin();
+    part->add_taken({"n", "own"}, frame({element(100)}, 0));
+    part->add_taken({"n", "own"}, frame({element(100)}, 1));
+    part->add_taken({"n", "own"}, frame({element(1, "?")}, 0)); // it would not fit either
+    EXPECT_TRUE(part->finish({}));
+    EXPECT_EQ(printed(), "0 6\n");
+    EXPECT_EQ(reported(), "");
+}
+
 TEST_F(ControllerParts, BeginProbesRunOnce) {
     ASSERT_TRUE(compile(std::string("global n ") + hit +
                         "{ n++ } probe begin { println(\"begin \", n) } probe end { "

@@ -7,7 +7,9 @@
 #include "own_library.h"
 #include "parsed_options.h"
 
+#include <algorithm>
 #include <csignal>
+#include <sys/resource.h>
 
 namespace djstap::driver {
 namespace {
@@ -26,6 +28,7 @@ TEST(ClocksOfHosts, AreToldIfTheyAreFarAway) {
               "its clock is 250.0 ms ahead of this machine's (within 1.2 ms)");
     EXPECT_EQ(clock_text({-3 * ms, 60'000}),
               "its clock is 3.0 ms behind this machine's (within 0.1 ms)");
+    EXPECT_EQ(clock_text({0, 0}), "its clock is 0.0 ms ahead of this machine's (within 0.0 ms)");
 }
 
 class HostsRuns : public OwnLibrary {
@@ -129,6 +132,20 @@ TEST_F(HostsRuns, HostsThatCannotBeReachedAreTold) {
     // With -v, what it says is shown when it says it.
     EXPECT_EQ(run("web1", {"-v"}), 1);
     EXPECT_GE(count(told, "djstap: web1: no route\n"), 1u) << told;
+}
+
+// Each host takes some, and there may be hundreds of hosts.
+TEST_F(HostsRuns, MayOpenAsManyFilesAsTheSystemLets) {
+    rlimit before{}, meanwhile{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit low{std::min<rlim_t>(before.rlim_cur, 200), before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+    host("web1", "9.9.9-none");
+    EXPECT_EQ(run("web1", {}), 1);
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &meanwhile), 0);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(meanwhile.rlim_cur, before.rlim_max);
+    EXPECT_EQ(meanwhile.rlim_max, before.rlim_max);
 }
 
 // An error in the script needs no host to be found.

@@ -133,6 +133,16 @@ TEST_F(Listings, TheDumpsAreTheLibrarys) {
     EXPECT_EQ(listed({"--dump-probe-aliases"}, print_aliases), "own.a\nown.b\n");
 }
 
+// What cannot be looked for is told once, and nothing is said of what was found.
+TEST_F(Listings, PointsOfAKernelNeedOne) {
+    const std::string text =
+        listed({"--runtime=user", "-l", "kernel.function(\"vfs_read\")"}, list_points);
+    EXPECT_TRUE(text.starts_with("! ")) << text;
+    EXPECT_NE(text.find("requires a kernel"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\n! "), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("failed\n")) << text;
+}
+
 // Each line: the text so far with the name, the name, and a few words about it.
 TEST_F(Listings, AShellIsOfferedWhatMayFollow) {
     tapset("probe own.first = begin { number = 5 name = \"x\" }\nprobe own.second = begin {}\n"

@@ -284,5 +284,15 @@ TEST(OptionChecks, HelpHasEachOptionBelowATitle) {
     EXPECT_EQ(std::get<Text>(parsed).text.find("\nOptions:"), std::string::npos);
 }
 
+// What is read, and what -m has written, is not written over.
+TEST(OptionChecks, OutputsKnowTheFilesThatAreNeeded) {
+    const auto inputs = [](Words words) { return accept(std::move(words)).outputs().inputs; };
+    EXPECT_EQ(inputs({"-e", "x"}), Words());
+    EXPECT_EQ(inputs({"-"}), Words());
+    EXPECT_EQ(inputs({"a.stp"}), Words{"a.stp"});
+    EXPECT_EQ(inputs({"-m", "own", "a.stp"}), (Words{"a.stp", "own.ko"}));
+    EXPECT_EQ(inputs({"-m", "own", "-e", "x"}), Words{"own.ko"});
+}
+
 } // namespace
 } // namespace djstap::driver

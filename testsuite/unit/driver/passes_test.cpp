@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <optional>
+#include <set>
 
 namespace djstap::driver {
 namespace {
@@ -197,6 +198,23 @@ TEST_F(Passes, StringsHaveRoomForStacks) {
                                 "probe begin { s = ubacktrace() println(s) }")
                   .MAXSTRINGLEN,
               381);
+}
+
+// Whoever opens the runtime meanwhile waits for what the script calls.
+TEST_F(Passes, TheRuntimeIsToldWhatTheScriptCalls) {
+    const auto needed = [&](const std::string& text) {
+        auto script = parsed({"--runtime=user"}, text);
+        EXPECT_TRUE(script) << told();
+        auto analyzed = script ? analyze(*invocation_, std::move(*script)) : std::nullopt;
+        EXPECT_TRUE(analyzed && resolve(*invocation_, std::move(*analyzed))) << told();
+        const auto symbols = invocation_->needs.wait();
+        EXPECT_TRUE(symbols);
+        return symbols.value_or(std::set<std::string>());
+    };
+    EXPECT_TRUE(needed("probe begin { println(pid()) }").contains("djs_fn_pid"));
+    const auto others = needed("probe begin { if (\"a\" =~ \"b\") println(1) }");
+    EXPECT_TRUE(others.contains("djs_regex_search"));
+    EXPECT_FALSE(others.contains("djs_fn_pid"));
 }
 
 // SystemTap 1.8 moved the arguments of C functions.
