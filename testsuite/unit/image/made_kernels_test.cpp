@@ -250,6 +250,21 @@ TEST(NoKernel, HasNothing) {
     EXPECT_EQ(&none.kernel(), &none);
 }
 
+// Aliases of a function have a line each in the kernel's list.
+TEST(SymbolTable, ManyRangesMayBeginTogether) {
+    constexpr uint64_t begin = 0xffffffffff000000;
+    SymbolSource source;
+    source.text = {begin - 0x1000, begin + 0x1000};
+    for (uint64_t i = 0; i < 1000; i++)
+        source.forbidden.push_back({begin, begin + 1 + i % 64});
+    const auto table = SymbolTable::hold(SymbolTable::serialize(source));
+    ASSERT_TRUE(table);
+    EXPECT_FALSE(table->forbidden(begin - 1));
+    EXPECT_TRUE(table->forbidden(begin));
+    EXPECT_TRUE(table->forbidden(begin + 63));
+    EXPECT_FALSE(table->forbidden(begin + 64));
+}
+
 // Of two names, that of a global function is the better one, whatever their order.
 TEST(NamesAtAnAddress, FunctionsComeFirstThenGlobalNames) {
     const auto name = [](uint32_t of_a, uint32_t of_b) {

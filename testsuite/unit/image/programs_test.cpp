@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace djstap;
@@ -68,6 +69,35 @@ TEST(Programs, AreFoundByTheirPathsAndInterpreters) {
     EXPECT_FALSE(find_program_file(folder.path()));
     EXPECT_EQ(*program_file_of_process(getpid()), own_program());
     EXPECT_FALSE(program_file_of_process(0x7ffffffe));
+}
+
+// Root may read every program: a child that gives that up asks for one of root's.
+TEST(Programs, OfProcessesOfOthersCannotBeRead) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t parent = getpid(), child = fork();
+    ASSERT_GE(child, 0);
+    constexpr uid_t nobody = 65534;
+    if (child == 0) {
+        std::string said;
+        if (geteuid() == 0 && setgid(nobody) == 0 && setuid(nobody) == 0) {
+            const auto found = program_file_of_process(parent);
+            said = found ? *found : found.failure().message;
+        }
+        const bool wrote = write(ends[1], said.data(), said.size()) >= 0;
+        _exit(wrote ? 0 : 1);
+    }
+    close(ends[1]);
+    char text[4096];
+    const ssize_t size = read(ends[0], text, sizeof text);
+    close(ends[0]);
+    EXPECT_EQ(waitpid(child, nullptr, 0), child);
+    ASSERT_GE(size, 0);
+    if (size == 0)
+        GTEST_SKIP() << "the user cannot become another one";
+    EXPECT_EQ(std::string(text, static_cast<size_t>(size)),
+              "the program of process " + std::to_string(parent) +
+                  " cannot be read: Permission denied");
 }
 
 // As many as the kernel follows.
