@@ -57,6 +57,26 @@ TEST_F(CodeOf, IndexesCountTheBytesOfAllSections) {
     EXPECT_FALSE(code.is_live_at(text_at));
 }
 
+// By their addresses, whatever their order in the file is.
+TEST_F(CodeOf, IndexesFollowAddresses) {
+    constexpr uint64_t before_at = 0x4f0000;
+    load(".skip 10, 0x90\n.section .before, \"ax\"\n.skip 4, 0x91\n",
+         {"--section-start=.before=0x4f0000"});
+    std::vector<uint64_t> in_file;
+    for (const ElfSection& each : file_->sections())
+        if (each.flags & SHF_EXECINSTR)
+            in_file.push_back(each.address);
+    ASSERT_EQ(in_file, (std::vector<uint64_t>{text_at, before_at}));
+    const Code code = this->code();
+    ASSERT_EQ(code.size(), 14U);
+    for (Index i = 0; i < 14; i++) {
+        const uint64_t address = i < 4 ? before_at + i : text_at + i - 4;
+        EXPECT_EQ(code.index(address), i);
+        EXPECT_EQ(code.address(i), address);
+        EXPECT_EQ(code.bytes(i).front(), i < 4 ? '\x91' : '\x90') << i;
+    }
+}
+
 TEST_F(CodeOf, WhatIsWrittenEndsWithItsSection) {
     load(two_sections);
     Code code = this->code();
