@@ -142,6 +142,26 @@ TEST(OptionTries, WithoutCertainAnswersAreLeftToKbuild) {
     EXPECT_FALSE(answer_option_tries({"make", "-C", "/no/such/folder"}, "/", folder.path));
 }
 
+TEST(OptionTries, NeedMakeAndAShell) {
+    AskingFolder folder("flags += $(call cc-option,-fgood)\n");
+    folder.compiler(choosy_compiler);
+    const std::string path = getenv("PATH"), tools = folder.path + "/tools",
+                      make = find_program("make");
+    ASSERT_NE(make, "");
+    fs::create_directory(tools);
+    const auto is_answered = [&] {
+        setenv("PATH", tools.c_str(), 1);
+        const bool answered = folder.ask().has_value();
+        setenv("PATH", path.c_str(), 1);
+        return answered;
+    };
+    EXPECT_FALSE(is_answered());
+    fs::create_symlink(make, tools + "/make");
+    EXPECT_FALSE(is_answered());
+    fs::create_symlink("/bin/sh", tools + "/sh");
+    EXPECT_TRUE(is_answered());
+}
+
 TEST(Units, CommandsAreThoseOfKbuild) {
     const std::string printed =
         "set -e;  echo '  CC [M]  /x/stub.o';  trap 'rm -f /x/stub.o' INT; gcc "

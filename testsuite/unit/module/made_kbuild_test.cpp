@@ -100,6 +100,25 @@ TEST_F(OtherKbuild, LeavesOutANote) {
     EXPECT_TRUE(said().ends_with(".mod: cannot open: No such file or directory")) << said();
 }
 
+// What it makes is read again.
+TEST_F(OtherKbuild, SpoilsWhatItMakes) {
+    const std::string link = "\tld -r -m elf_x86_64 -o $@ $(parts) $(M)/$(DJS_NAME).mod.o\n";
+    std::string former = link;
+    const auto said_after = [&](const std::string& command) {
+        change("build/Makefile", former, link + command);
+        former = link + command;
+        const auto kit = build_by_kbuild();
+        return kit ? "" : kit.failure().message;
+    };
+    const std::string none = ": is not a complete object file: it has no ELF header";
+    EXPECT_EQ(said_after("\techo x > $(M)/stub.o\n"), "stub.o" + none);
+    EXPECT_TRUE(said_after("\trm $(M)/stub.o\n")
+                    .ends_with("/stub.o: cannot open: No such file or directory"));
+    EXPECT_EQ(said_after("\techo x > $@\n"), "the runtime's module" + none);
+    EXPECT_TRUE(said_after("\trm $@\n").ends_with(".ko: cannot open: No such file or directory"));
+    EXPECT_EQ(said_after(""), "");
+}
+
 // Only sources count, and no more of them than there are.
 TEST_F(OtherKbuild, TellsHowFarItIs) {
     change("build/Makefile", "\tprintf '%s\\n'",

@@ -227,6 +227,26 @@ TEST_F(MadeOpen, ADamagedKitIsReplaced) {
     EXPECT_FALSE(open()->built);
 }
 
+// If neither the new one can get the name nor the old one another.
+TEST_F(MadeOpen, AKitThatCannotBePutInPlaceIsAFailure) {
+    const auto kit = open();
+    ASSERT_TRUE(kit) << kit.failure().message;
+    const std::string damaged = kit->directory + "/runtime.o",
+                      part = cache_.path + "/runtime/." + name_of(*kit) + ".part";
+    ASSERT_TRUE(write_file(damaged, "x"));
+    const auto again = open_runtime_kit(
+        *kernel_, sources(), [&](const std::string&) { fs::create_directories(part + "-old/x"); });
+    ASSERT_FALSE(again);
+    EXPECT_TRUE(again.failure().message.starts_with(kit->directory + ": cannot create: "))
+        << again.failure().message;
+    EXPECT_FALSE(fs::exists(part)) << "nothing is left of the building";
+    EXPECT_EQ(content(damaged), "x");
+    const auto later = open();
+    ASSERT_TRUE(later) << later.failure().message;
+    EXPECT_TRUE(later->built);
+    EXPECT_FALSE(fs::exists(part + "-old"));
+}
+
 TEST_F(MadeOpen, OfFormerKitsTheLastOneStays) {
     std::vector<RuntimeKit> all;
     for (const char* text : {"1", "2", "3"}) {
