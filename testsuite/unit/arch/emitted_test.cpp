@@ -425,6 +425,12 @@ TEST_F(RareCalls, KeepTheResult) {
         finish(builder_.CreatePtrToInt(keeps->getArg(1), builder_.getInt64Ty()));
         keeps->setVisibility(llvm::GlobalValue::ProtectedVisibility);
         keep_result(*keeps, 1, {pads, false, false});
+        // endbr64, of which LLVM must not add another one behind it; mov %rax, %r10.
+        const auto* const code = llvm::dyn_cast<llvm::ConstantDataArray>(keeps->getPrologueData());
+        ASSERT_TRUE(code);
+        EXPECT_EQ(code->getRawDataValues().str(),
+                  std::string(pads ? "\xf3\x0f\x1e\xfa" : "") + "\x49\x89\xc2");
+        EXPECT_EQ(keeps->doesNoCfCheck(), pads);
         add(name, 6, [&](const Values& values) {
             return call_kernel(builder_, "keeps_" + name, values,
                                builder_.CreateAdd(values[0], number(1)), values[1])
