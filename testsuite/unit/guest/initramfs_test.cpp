@@ -115,6 +115,15 @@ TEST(Initramfs, DoesWithoutTheModuleOfChecksums) {
               "ext4.ko ");
 }
 
+TEST(Initramfs, NamesAFileThatIsMissing) {
+    const MadeKernel kernel(tables + "virtiofs.ko: virtio.ko\ncrc32c_generic.ko:\n");
+    const std::string file = kernel.folder.path + "/overlay.ko";
+    std::filesystem::remove(file);
+    const std::string said = kernel.boots_with();
+    EXPECT_TRUE(said.starts_with(file)) << said;
+    EXPECT_TRUE(said.ends_with("No such file or directory")) << said;
+}
+
 TEST(Initramfs, NamesAModuleThatIsMissing) {
     EXPECT_EQ(MadeKernel(tables + "crc32c_generic.ko:\n").boots_with(),
               "kernel 6.1.0-made has no module virtiofs, which a guest needs");

@@ -293,6 +293,18 @@ TEST_F(FakeQemu, IsRestoredWhenTheGuestAnswers) {
                                   "migrate-incoming"}));
 }
 
+// An agent that answers only when it is asked.
+TEST_F(FakeQemu, TheGuestIsAskedWhetherItIsRestored) {
+    serve("case $line in *migrate-incoming*) { head -c 16 <&$agent > asked; "
+          "printf 'p\\0\\0\\0\\10\\0\\0\\0restored' >&$agent; } & ;; esac");
+    auto machine = start();
+    ASSERT_TRUE(machine);
+    const Status restored = machine->restore(memory.get(), soon());
+    ASSERT_TRUE(restored) << restored.failure().message;
+    EXPECT_EQ(*read_file(folder.path + "/asked"),
+              std::string(1, GUEST_PING) + std::string("\0\0\0\10\0\0\0restored", 15));
+}
+
 TEST_F(FakeQemu, RestoringThatFailsIsAFailure) {
     for (const char* refused : {"migrate-set-capabilities", "getfd", "migrate-incoming"}) {
         serve("case $line in *" + std::string(refused) +
@@ -421,6 +433,19 @@ TEST_F(Facts, AreKeptAsTheGuestSendsThem) {
     EXPECT_EQ(facts->kallsyms, folder_of_facts() + "/kallsyms");
     EXPECT_EQ(facts->notes, folder_of_facts() + "/notes");
     EXPECT_EQ(facts->btf, "");
+}
+
+TEST_F(Facts, AreAskedFor) {
+    serve("", "{ head -c 8 <&$agent > asked; printf '" + fact("kallsyms", "abc") + frame('d', "") +
+                  "' >&$agent; } &");
+    job.boot_timeout = std::chrono::seconds(20);
+    auto machine = start();
+    ASSERT_TRUE(machine);
+    const Status dumped = guest::dump_facts(*machine, job);
+    ASSERT_TRUE(dumped) << dumped.failure().message;
+    EXPECT_EQ(*read_file(folder.path + "/asked"),
+              std::string(1, GUEST_FACTS) + std::string(7, '\0'));
+    EXPECT_EQ(kept()["kallsyms"], "abc");
 }
 
 TEST_F(Facts, ThatAreThereAreNotAskedForAgain) {

@@ -15,9 +15,14 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <pty.h>
+#include <sched.h>
+#include <sstream>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 namespace djstap {
 namespace {
@@ -272,6 +277,58 @@ TEST(HostFiles, AreSharedWithNobodyElse) {
     EXPECT_EQ(connect(other.get(), generic, size), -1);
     EXPECT_EQ(errno, ENOENT);
     EXPECT_NE(address.sun_path[0], '\0') << "a name in /proc/net/unix that anybody can connect to";
+}
+
+// Whether this user may make mounts of his own.
+bool may_mount() {
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(unshare(CLONE_NEWNS) || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+    int status = -1;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+// Each mount, since a command in the guest is root there.
+TEST(HostFiles, AreReadOnly) {
+    const Status can = guest::can_share_host_root();
+    if (!can && (can.failure().message == "virtiofsd is not installed" || !may_mount()))
+        GTEST_SKIP() << can.failure().message;
+    ASSERT_TRUE(can) << can.failure().message;
+    const auto shared = guest::share_host_root();
+    ASSERT_TRUE(shared) << shared.failure().message;
+    std::ifstream mounts("/proc/" + std::to_string(shared->daemon.pid()) + "/mountinfo");
+    size_t count = 0;
+    for (std::string line; std::getline(mounts, line); count++) {
+        // Its number, that of its parent, the device, a folder of it, the place, options.
+        std::istringstream words(line);
+        std::string options;
+        for (int i = 0; i < 6; i++)
+            words >> options;
+        EXPECT_TRUE((options + ",").starts_with("ro,")) << line;
+    }
+    EXPECT_GT(count, 0U);
+}
+
+// Without a socket for virtiofsd, or without virtiofsd, no machine is started.
+TEST(HostFiles, ThatCannotBeSharedAreAFailure) {
+    const TestFolder folder;
+    const Environment path("PATH", folder.path); // where no QEMU is
+    GuestJob job;
+    job.command = {"true"};
+    job.kernel = {"6.1.0-made", make_file(folder.path + "/vmlinuz", "kernel"), folder.path};
+    job.host_root = true;
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    // One more may be open than now are.
+    const int next = dup(STDERR_FILENO);
+    close(next);
+    const rlimit one{static_cast<rlim_t>(next) + 1, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &one), 0);
+    const auto outcome = run_guest(job, {}, nullptr);
+    setrlimit(RLIMIT_NOFILE, &before);
+    ASSERT_FALSE(outcome);
+    EXPECT_NE(outcome.failure().message.find("virtiofsd"), std::string::npos)
+        << outcome.failure().message;
 }
 
 } // namespace
