@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -204,6 +205,17 @@ TEST_F(ProgramFunctions, AnswerAsTheKernelAndDjstapDo) {
     in_program_pexecname(&ctx_, out_);
     in_program_open_fails = 0;
     EXPECT_STREQ(out_, "");
+    // A parent may have no name.
+    ASSERT_EQ(prctl(PR_SET_NAME, ""), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        in_program_pexecname(&ctx_, out_);
+        _exit(out_[0]);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    ASSERT_EQ(prctl(PR_SET_NAME, before), 0);
 }
 
 TEST_F(ProgramFunctions, TellTheProbedInstruction) {

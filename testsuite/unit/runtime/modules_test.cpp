@@ -146,6 +146,13 @@ TEST_F(KprobePlaces, AtFentrySitesThatTheFileTells) {
     EXPECT_TRUE(is_fentry(0, DJS_FENTRY_PAD));
     put("no pad");
     EXPECT_FALSE(is_fentry(0, DJS_FENTRY_PAD));
+    constexpr u64 unmapped = 16;
+    site_.address = unmapped;
+    site_.entry = 0;
+    for (const u32 what : {DJS_FENTRY_PAD, DJS_FENTRY_UNKNOWN}) {
+        site_.fentry = static_cast<u16>(what);
+        EXPECT_FALSE(test_at_fentry_site(&site_, unmapped, unmapped)) << what;
+    }
 }
 
 TEST_F(KprobePlaces, AtFentrySitesThatOnlyTheKernelHas) {

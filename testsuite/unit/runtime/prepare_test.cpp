@@ -151,6 +151,18 @@ TEST_F(Preparations, WaitForLocksForAWhile) {
     EXPECT_EQ(test_prepared(2), 1U);
 }
 
+// A task waits for its own process, whoever has its mappings locked.
+TEST_F(Preparations, WaitForTheOwnProcess) {
+    ASSERT_EQ(test_prepare_init(1), 0);
+    const test_area code = {0x7f0000001000, 0x7f0000003000, 1, true, true};
+    test_set_areas(0, &code, 1);
+    test_set_locked(0, 1);
+    test_prepare_executes(0);
+    test_prepare_runs(0);
+    EXPECT_EQ(test_prepared(0), 1U);
+    EXPECT_EQ(test_placed_count(), 1U);
+}
+
 TEST_F(Preparations, AreDueOnceForSeveralReasons) {
     ASSERT_EQ(test_prepare_init(1), 0);
     test_prepare_executes(0);

@@ -128,6 +128,11 @@ TEST_F(WalkOfStack, BeginsAtTheAddressInTheRegistersIfNotAtTheProbe) {
         frames({own_address, first_caller, other, 1, 2, 3});
         EXPECT_EQ(taken(second_caller), (Stack{first_caller, other, 1, 2})) << other;
     }
+    // Behind the last one is what a longer stack has left there.
+    frames({own_address, first_caller, 1, second_caller});
+    EXPECT_EQ(taken(second_caller), (Stack{second_caller}));
+    frames({own_address, first_caller, 1});
+    EXPECT_EQ(taken(second_caller), (Stack{first_caller, 1}));
 }
 
 TEST_F(WalkOfStack, BeginsInATrampoline) {
