@@ -6,6 +6,7 @@
 /* What other sources have of this. */
 #define djs_session_message test_registry_message
 #define djs_site_failed test_registry_failed
+#define djs_site_shown test_registry_shown
 #define djs_pin test_registry_pin
 #define djs_ftrace_dead test_registry_ftrace_dead
 #define djs_kprobe_refused test_registry_refused
@@ -66,6 +67,10 @@ static int number_of_kprobe(const struct kprobe* kprobe) {
 void djs_site_failed(struct djs_site_run* run, int error, const char* why) {
     run->error = error;
     note("failed %d: %s (%d)\n", number_of_run(run), why, error);
+}
+
+const char* djs_site_shown(const struct djs_site* site) {
+    return "a probe";
 }
 
 void djs_pin(u32 count, int error) {
