@@ -142,7 +142,8 @@ TEST_F(TypedOnATerminal, IsPassedOnByKey) {
                               const TypedInput input(meta_);
                               told += "; " + mode();
                               type("b");
-                              told += "; " + taken() + taken();
+                              told += "; " + taken();
+                              told += taken();
                           }
                           return told + "; " + mode();
                       }),

@@ -3,5 +3,5 @@
 #ifndef DJSTAP_TEST_PRIO_H
 #define DJSTAP_TEST_PRIO_H
 #define MAX_RT_PRIO 100
-#define PRIO_TO_NICE(prio) ((prio)-120)
+#define PRIO_TO_NICE(prio) ((prio) - 120)
 #endif
