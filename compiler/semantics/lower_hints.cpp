@@ -107,8 +107,10 @@ std::string Lowering::list_of_alias_variables() const {
         const std::string& name = (*body_->locals)[i].name;
         if (!body_->states[i].written || body_->own_writes.contains(name) || name.starts_with("__"))
             continue;
-        if (++listed > most_listed)
-            return list + ", …";
+        if (++listed > most_listed) {
+            list += ", …";
+            break;
+        }
         list += (list.empty() ? "" : ", ") + name;
     }
     const std::vector<std::string>& aliases = aliases_of_body();

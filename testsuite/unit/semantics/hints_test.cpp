@@ -94,6 +94,8 @@ TEST(SemanticsHints, ListAtMostThirtyVariables) {
     EXPECT_EQ(hint(1), "lib.many has: v1");
     EXPECT_EQ(hint(29), list);
     EXPECT_EQ(hint(30), list + ", v30");
+    EXPECT_EQ(hint(31), list + ", v30, …");
+    EXPECT_EQ(hint(32), list + ", v30, …");
 }
 
 // Only where nothing is between them is a dot that of a number, or of a member.
