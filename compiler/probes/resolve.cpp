@@ -26,11 +26,15 @@ using program::StatementKind;
 bool has_target_values(program::Probe& probe) {
     bool found = false;
     auto look = [&](program::Expression& node) { found |= is_typed(node); };
+    const auto look_into = [&](program::Expression& value) {
+        look(value);
+        program::walk_expressions(value, look);
+    };
     program::walk_expressions(*probe.body, look);
-    for (auto& value : probe.entry_values) {
-        look(*value);
-        program::walk_expressions(*value, look);
-    }
+    if (probe.condition)
+        look_into(*probe.condition);
+    for (auto& value : probe.entry_values)
+        look_into(*value);
     return found;
 }
 

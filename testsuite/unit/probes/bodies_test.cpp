@@ -260,6 +260,24 @@ TEST(Values, KeepTheTypesOfTheirOrigins) {
         << function("@cast(p, \"struct none\", \"kernel<made/none.h>\")->x");
 }
 
+// What a condition reads is resolved like the body, also if the body has no such value.
+TEST(Values, OfConditionsAreResolved) {
+    const std::string stores =
+        "global t probe kernel.function(\"returns_pointer\").call { t = $t } ";
+    for (const char* condition :
+         {"t->number == 3", "@cast(t, \"struct thing\")->number == 3", "t && t->number"}) {
+        const Planned planned(stores + "probe timer.s(1) if (" + condition + ") { println(1) }");
+        ASSERT_TRUE(planned.plan) << condition << planned.errors();
+        const AccessMap& accesses = planned.plan->variants.at(1).accesses;
+        ASSERT_EQ(accesses.size(), 1U) << condition;
+        EXPECT_EQ(steps_of(accesses.begin()->second.value), "operand load4s") << condition;
+    }
+    EXPECT_NE(said(Planned(stores + "probe timer.s(1) if (t->none == 3) { println(1) }")
+                       .analysis.diagnostics)
+                  .find("has no member 'none'"),
+              std::string::npos);
+}
+
 // The body runs once for each of them.
 TEST(PointsOfAProbe, OnePlaceMayBeNamedTwice) {
     const auto handlers = [](const std::string& points) {
