@@ -47,7 +47,9 @@ static int is_of_module(const char *object)
 		const char *symbol = strstr(line, ">] ");
 		char first;
 
-		if (!end || !symbol || symbol > end)
+		if (!end) /* the line before the next object, which ends it */
+			end = line + strlen(line);
+		if (!symbol || symbol > end)
 			continue;
 		symbol += 3;
 		if (end[-1] == ']')

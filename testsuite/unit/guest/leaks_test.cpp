@@ -109,6 +109,22 @@ TEST_F(Leaks, AreToldOneByOne) {
     EXPECT_EQ(told_of(kernels + kernels), "");
 }
 
+// kmemleak keeps the innermost functions alone, of which the last one may be the module's.
+TEST_F(Leaks, AreOfTheLastFunctionAsWell) {
+    leaks_forget();
+    const std::string kernels = object({"do_one_initcall+0x5b/0x300"});
+    for (const char* symbol : {"one+0x1/0x2 [djstap_1]", "0xffffffffc0201234"}) {
+        std::string mine = object({symbol});
+        mine.resize(mine.rfind("    [<"));
+        EXPECT_EQ(told_of(mine), warned(mine));
+        EXPECT_EQ(told_of(mine + kernels), warned(mine));
+        EXPECT_EQ(told_of(kernels + mine + kernels), warned(mine));
+    }
+    std::string only = object({});
+    only.resize(only.rfind("    [<"));
+    EXPECT_EQ(told_of(only + kernels), "");
+}
+
 // A megabyte is read of it, in pages.
 TEST_F(Leaks, AreFoundInLongReports) {
     leaks_forget();
