@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The table of symbols: who claims a slot, who fills it, and what is found there.
 #include "include/record.h"
+#include "include/statistic.h"
 #include "include/symbols.h"
 #include "include/words.h"
 
