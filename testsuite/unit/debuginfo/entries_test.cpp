@@ -234,5 +234,22 @@ TEST(MadeIndex, IsBuiltForTheSecondScript) {
     EXPECT_EQ(steps_told, std::vector<std::string>());
 }
 
+// Whenever the details of a function are asked for.
+TEST(MadeIndex, IsNotNeededForOneFunction) {
+    const MadeKernel made(
+        {{"a.c", "int sink;\nint only_function(int number, long other) { return sink; }\n"}},
+        {"-O0"});
+    auto found = made.info->functions(*parse_function_pattern("only_function"), false);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_TRUE(found[0].parameters.empty());
+    made.info->add_details(found[0]);
+    ASSERT_EQ(found[0].parameters.size(), 2u);
+    EXPECT_EQ(made.info->type_name(found[0].parameters[1].type), "long int");
+    const std::string path = debuginfo_index_path(made.image->build_id());
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_TRUE(made.info->global("sink"));
+    EXPECT_TRUE(std::filesystem::exists(path));
+}
+
 } // namespace
 } // namespace djstap

@@ -56,7 +56,7 @@ int variable(const char *format, ...) { return *format; }
 _Noreturn void ends(void) { for (;;) ; }
 
 struct pt_regs { unsigned long r[21]; };
-static long __do_sys_made(int fd, const char *text) { return fd + *text; }
+static long __do_sys_made(int fd, const char *text) { long local = fd; return local + *text; }
 long __x64_sys_made(const struct pt_regs *regs) { return __do_sys_made(regs->r[14], 0); }
 static long __do_sys_bare(const struct pt_regs *__unused) { return 0; }
 long __x64_sys_bare(const struct pt_regs *__unused) { return __do_sys_bare(0); }
@@ -359,6 +359,24 @@ TEST(MadeTypes, BitFieldsHaveTheirBits) {
     EXPECT_EQ(member("high").bit_size, 5u);
     EXPECT_EQ(member("high").bit_offset, 3u);
     EXPECT_EQ(member("table").bit_size, 0u);
+}
+
+// DWARF 3 (5.5.6) counts the bits of a storage unit from the most significant one.
+TEST(MadeTypes, BitFieldsOfOldDwarfAreTheSame) {
+    const std::string source = "struct fields {\n"
+                               "    unsigned low : 3, high : 5, : 0;\n"
+                               "    unsigned long narrow : 7, wide : 40;\n"
+                               "    unsigned short last : 9;\n"
+                               "} fields;\n";
+    for (const char* version : {"-gdwarf-5", "-gdwarf-3"}) {
+        const MadeKernel made({{"a.c", source + "int f(void) { return fields.low; }\n"}},
+                              {"-O0", "-gstrict-dwarf", version});
+        std::string places;
+        for (const CMember& each : made.info->members(*made.info->type_by_name("struct fields")))
+            places += each.name + "=" + std::to_string(each.offset) + ":" +
+                      std::to_string(each.bit_offset) + "+" + std::to_string(each.bit_size) + " ";
+        EXPECT_EQ(places, "low=0:0+3 high=0:3+5 narrow=0:32+7 wide=8:0+40 last=14:0+9 ") << version;
+    }
 }
 
 TEST(MadeTypes, ArraysOfArrays) {

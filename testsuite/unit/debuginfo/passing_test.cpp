@@ -125,6 +125,15 @@ TEST(Passing, OtherClassesAreUnknown) {
         EXPECT_EQ(passed(name), "n=rdi x=[rsi+0] last=rdx") << name;
 }
 
+// The address of an object is the seventh argument: it stays where the caller put it.
+TEST(Passing, AddressesOfObjectsMayBeOnTheStack) {
+    const Passed passed("a.cpp",
+                        "struct built { long a; built(const built &); built(); ~built(); };\n"
+                        "extern \"C\" long f(long a, long b, long c, long d, long e, long f,\n"
+                        "                    built x, long last) { return x.a + last; }\n");
+    EXPECT_EQ(passed("f"), "a=rdi b=rsi c=rdx d=rcx e=r8 f=r9 x=[(rsp 8 + 8@)] last=[rsp+16]");
+}
+
 // A function may get the place for its result before its first argument. A class without functions
 // of its own, that has no member with such, is returned as a structure of C.
 TEST(Passing, ResultsOfClassesMayTakeTheFirstArgument) {

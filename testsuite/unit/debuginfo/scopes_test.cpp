@@ -165,6 +165,28 @@ TEST(MadeScopes, InstancesLackWhatWasDropped) {
     EXPECT_EQ(names, (std::vector<std::string>{"n?", "unused?"}));
 }
 
+// clang's frame is where the frame pointer is, or the stack pointer.
+TEST(MadeScopes, VariablesMayBelongToARegister) {
+    const MadeKernel made({{"a.c", "int f(int a, long b)\n"
+                                   "{\n"
+                                   "    int local = a;\n"
+                                   "    return local + b;\n"
+                                   "}\n"}},
+                          {"-O0"}, "clang-19");
+    const auto found = made.info->statements(*parse_function_pattern("f@a.c:4"), false);
+    ASSERT_TRUE(found && found->addresses.size() == 1);
+    std::vector<int64_t> offsets;
+    for (const Variable& each : made.info->variables_at(found->addresses[0].address)) {
+        ASSERT_EQ(each.location.kind, LocationKind::Memory) << each.name << each.location.why;
+        EXPECT_EQ(shown_register(each.location.reg), "rbp") << each.name;
+        EXPECT_LT(each.location.offset, 0) << each.name;
+        offsets.push_back(each.location.offset);
+    }
+    std::sort(offsets.begin(), offsets.end());
+    ASSERT_EQ(offsets.size(), 3u);
+    EXPECT_TRUE(std::unique(offsets.begin(), offsets.end()) == offsets.end());
+}
+
 constexpr const char* frame_source = R"c(
 #define OWN __attribute__((noinline, noclone))
 OWN int leaf(int n) { __asm__ volatile(""); return n + 1; }
