@@ -2,6 +2,12 @@
 // What jumps in the process reach of what a script names (--runtime=process).
 #include "unit/probes/programs.h"
 
+#include "arch/arch.h"
+#include "probes/families.h"
+#include "probes/in_process.h"
+
+#include <functional>
+
 namespace djstap::programs {
 namespace {
 
@@ -82,6 +88,75 @@ TEST_F(Jumps, ProgramsInGoAreNotPatched) {
     EXPECT_EQ(of("sum"), "\"sum\": the program is written in Go, whose stacks are too small for "
                          "handlers\n");
     EXPECT_EQ(unreached("probe " + point("sum") + " { println(1) }", false), "failed");
+}
+
+// Compilers put what is no argument elsewhere only at the entries of functions that other languages
+// have: here, a value is said to be there.
+TEST_F(Jumps, PassTheRegistersOfArgumentsOnly) {
+    constexpr uint64_t rbx = 3, rsi = 4, rsp = 7; // as DWARF numbers them
+    ProbeOptions options;
+    options.in_process = true;
+    // What is noted and what is reported of a value.
+    const auto told = [&](const std::function<void(Access&)>& change, bool notes,
+                          const std::string& end = {}) {
+        Images images("");
+        test::Analysis analysis("probe " + point("sum", end) + " { println(1) }");
+        EXPECT_TRUE(analysis.program) << analysis.errors();
+        const ast::ProbePoint& written = *analysis.program->probes.at(0)->points.at(0);
+        std::vector<std::string> sentences;
+        UnreachedFunctions unreached(images, sentences);
+        Resolver resolver{images, options, analysis.diagnostics};
+        resolver.unreached = notes ? &unreached : nullptr;
+        program::Number value;
+        value.range = written.range;
+        AccessMap accesses;
+        change(accesses[&value].value);
+        const bool good = check_registers(accesses, written, resolver);
+        EXPECT_EQ(good, analysis.diagnostics.error_count() == 0);
+        std::string text = good ? "" : "refused: " + analysis.diagnostics.all().at(0).message;
+        for (const std::string& each : sentences)
+            text += each;
+        const std::string name(analysis.sources.text(written.range));
+        if (const size_t at = text.find(name); at != std::string::npos)
+            text.replace(at, name.size(), "VALUE");
+        return text;
+    };
+    const auto in_register = [](uint64_t number) {
+        return [number](Access& access) {
+            access.base = Access::Base::Register;
+            access.reg = *arch::register_of_dwarf(number);
+        };
+    };
+    const std::string why = "it is in a register that passes no argument",
+                      noted = "'VALUE' is not available to a jump: " + why;
+    EXPECT_EQ(told(in_register(rsi), true), "");
+    EXPECT_EQ(told(in_register(rsp), true), "");
+    EXPECT_EQ(told(in_register(rbx), true), noted);
+    EXPECT_EQ(told(in_register(rbx), false),
+              "refused: 'VALUE' is not available in this probe: " + why);
+    // What is optional is left out where it is not there.
+    EXPECT_EQ(told(in_register(rbx), true, "?").substr(0, 8), "refused:");
+    const auto computed = [](uint64_t number) {
+        return [number](Access& access) {
+            access.base = Access::Base::Computed;
+            access.operations.resize(1);
+            access.operations[0].kind = LocationOperation::Kind::Register;
+            access.operations[0].reg = *arch::register_of_dwarf(number);
+        };
+    };
+    EXPECT_EQ(told(computed(rsi), true), "");
+    EXPECT_EQ(told(computed(rbx), true), noted);
+    options.in_process = false;
+    EXPECT_EQ(told(in_register(rbx), true), "");
+}
+
+// What its analysis reads are the sections of a file; what runs are its segments.
+TEST_F(Jumps, FilesWithoutSectionsOfCodeAreNotPatched) {
+    std::ofstream(path("bare.c")) << "int f(int a) { return a * 3; }\n";
+    shell("gcc -w -g -O2 -shared -nostdlib -fPIC bare.c -o bare && "
+          "objcopy --set-section-flags .text=alloc,contents,readonly bare");
+    file = path("bare");
+    EXPECT_EQ(of("f"), "'f' of '" + file + "' cannot be patched: " + file + ": contains no code\n");
 }
 
 TEST_F(Jumps, EachReasonIsToldOnce) {

@@ -76,6 +76,52 @@ TEST_F(Limits, HintsNameSixteenVariables) {
         << said;
 }
 
+TEST_F(Limits, HintsNameTwelveMembers) {
+    const auto members = [](int count) {
+        return repeated(count, [](int i) { return "int m" + std::to_string(i) + "; "; });
+    };
+    const std::string prefix =
+        compile_source("struct twelve { " + members(12) + "}; struct more { " + members(13) +
+                       "};\n"
+                       "int takes(struct twelve *t, struct more *m) "
+                       "{ return 0; }\n");
+    const std::string names = "its members are " + repeated(12, [](int i) {
+                                  return (i > 1 ? ", m" : "m") + std::to_string(i);
+                              });
+    for (const auto& [variable, end] : {std::pair("$t", "\n"), std::pair("$m", " …\n")}) {
+        const std::string said =
+            refusal(prefix + "takes\")", "println(" + std::string(variable) + "->zzzzzzzz)");
+        EXPECT_NE(said.find(names + end), std::string::npos) << said;
+    }
+}
+
+TEST_F(Limits, HintsNameEightMarks) {
+    const auto source = [](int count) {
+        return "int main(void) {\n" +
+               repeated(
+                   count,
+                   [](int i) {
+                       const std::string name = "m" + std::to_string(i);
+                       return "    __asm__ volatile(\"990: nop\\n"
+                              ".pushsection .note.stapsdt,\\\"\\\",@note\\n.balign 4\\n"
+                              ".4byte 992f-991f, 994f-993f, 3\\n991: .asciz \\\"stapsdt\\\"\\n"
+                              "992: .balign 4\\n993: .8byte 990b, 0, 0\\n.asciz \\\"shop\\\"\\n"
+                              ".asciz \\\"" +
+                              name + "\\\"\\n.asciz \\\"\\\"\\n994: .balign 4\\n.popsection\");\n";
+                   }) +
+               "    return 0;\n}\n";
+    };
+    const std::string names =
+        "hint: it has " +
+        repeated(8, [](int i) { return (i > 1 ? ", m" : "m") + std::to_string(i); }) + "\n";
+    for (const int count : {8, 9}) {
+        std::ofstream(path("marks.c")) << source(count);
+        shell("gcc -w -g -O0 marks.c -o marks");
+        const std::string said = refusal("process(\"" + path("marks") + "\").mark(\"zzzzzzzz\")");
+        EXPECT_NE(said.find(names), std::string::npos) << said;
+    }
+}
+
 TEST_F(Limits, HintsNameEightCallees) {
     const std::string prefix = compile_source(
         repeated(9,

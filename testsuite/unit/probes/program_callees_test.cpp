@@ -123,6 +123,24 @@ int main(int argc, char **argv) { return one(argc) + two(argc); }
     EXPECT_EQ(planned.plan->sites.at(0).function, "leaf");
 }
 
+// Data in the code: 0x06 is no instruction of 64-bit mode. What is behind it is not known.
+TEST_F(ProgramCallees, AreThoseBeforeDataInTheCode) {
+    std::ofstream(path("program.c")) << R"c(
+#define OWN __attribute__((noinline, noclone))
+OWN int leaf(int n) { return n + 1; }
+OWN int after(int n) { return n + 2; }
+OWN int top(int n) {
+    int first = leaf(n);
+    __asm__ volatile("jmp 1f\n.byte 0x06\n1:");
+    return first + after(n);
+}
+int main(int argc, char **argv) { return top(argc); }
+)c";
+    const std::string top = "process(\"" + compile("data", "-g -O0") + "\").function(\"top";
+    EXPECT_EQ(points_of(top + "\").callees"),
+              top + "@program.c:5\").callee(\"leaf@program.c:3\") uprobe\n");
+}
+
 TEST_F(ProgramCallees, OfLibrariesCountInThePrograms) {
     std::ofstream(path("program.c")) << calls_source;
     shell("gcc -g -O2 -shared -fPIC -Wl,-Bsymbolic -o libcalls.so program.c && "

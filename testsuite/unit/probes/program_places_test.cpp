@@ -35,6 +35,18 @@ TEST_F(Places, CodeIsKeptOfFilesWithoutABuildId) {
     EXPECT_EQ(with.plan->sites.at(0).code, "");
 }
 
+// Whatever else is named, the first program without the function is told.
+TEST_F(Places, AMissInSeveralProgramsIsToldOnce) {
+    for (const char* name : {"one", "two"})
+        compile(name, "-g -O0");
+    const std::string point = "process(\"" + path("{one,two}") + "\").statement(\"";
+    const Planned planned("probe " + point + "absent@program.c:5\") { println(1) }");
+    EXPECT_FALSE(planned.plan);
+    EXPECT_EQ(planned.analysis.diagnostics.all().size(), 1U) << planned.errors();
+    EXPECT_EQ(Planned("probe " + point + "sum@program.c:5\") { println(1) }").plan->sites.size(),
+              2U);
+}
+
 TEST_F(Places, WhatIsNoCodeIsNotProbed) {
     const std::string program =
         compile_text("__asm__(\".data\\n.globl odd\\n.type odd, @function\\nodd: .quad 0\\n"

@@ -119,7 +119,9 @@ TEST_F(Programs, FunctionsInFunctionsAreFound) {
 template <class F> [[gnu::noinline]] int apply(F f, int n) { return f(n); }
 template <class T> int outer(T k) {
     struct local { [[gnu::noinline]] static T method(T n) { return n + 1; } };
-    return local::method(k) + apply([k](int captured) __attribute__((noinline)) { return captured + int(k); }, 2);
+    class hidden { public: [[gnu::noinline]] static T secret(T n) { return n * 3; } };
+    union joined { long all; [[gnu::noinline]] static T part(T n) { return n * 5; } };
+    return local::method(k) + hidden::secret(k) + joined::part(k) + apply([k](int captured) __attribute__((noinline)) { return captured + int(k); }, 2);
 }
 int main(int argc, char**) { return outer(argc) + outer(long(argc)); }
 )c";
@@ -130,9 +132,12 @@ int main(int argc, char**) { return outer(argc) + outer(long(argc)); }
                               ".function(\"operator()\").call { println($captured) }");
         ASSERT_TRUE(planned.plan) << compiler << planned.errors();
         EXPECT_EQ(planned.plan->sites.size(), 2U) << compiler;
-        const Planned method("probe " + prefix + ".function(\"method\").call { println($n) }");
-        ASSERT_TRUE(method.plan) << compiler << method.errors();
-        EXPECT_EQ(method.plan->sites.size(), 2U) << compiler;
+        for (const std::string name : {"method", "secret", "part"}) {
+            const Planned method("probe " + prefix + ".function(\"" + name +
+                                 "\").call { println($n) }");
+            ASSERT_TRUE(method.plan) << compiler << method.errors();
+            EXPECT_EQ(method.plan->sites.size(), 2U) << compiler << name;
+        }
     }
     std::ofstream(path("nested.c"))
         << "__attribute__((noinline)) int call(int (*f)(int), int n) { return f(n); }\n"
