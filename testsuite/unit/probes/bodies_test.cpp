@@ -260,6 +260,35 @@ TEST(Values, KeepTheTypesOfTheirOrigins) {
         << function("@cast(p, \"struct none\", \"kernel<made/none.h>\")->x");
 }
 
+// Each is a member of what the one before points to.
+TEST(Values, KeepTypesThroughOthers) {
+    const auto said_of = [](int globals, const std::string& member) {
+        std::string script;
+        for (int i = 0; i <= globals; i++)
+            script += "global t" + std::to_string(i) + "\n";
+        script += "probe kernel.function(\"six\").call {\n    t0 = &$buffer\n";
+        for (int i = 1; i <= globals; i++)
+            script += "    t" + std::to_string(i) + " = t" + std::to_string(i - 1) + "->next\n";
+        return said(Planned(script + "}\nprobe timer.s(1) { println(t" + std::to_string(globals) +
+                            "->" + member + ") }")
+                        .analysis.diagnostics);
+    };
+    for (const int globals : {1, 2, 40}) {
+        EXPECT_EQ(said_of(globals, "len"), "nothing") << globals;
+        EXPECT_NE(said_of(globals, "none").find("has no member 'none'"), std::string::npos)
+            << globals;
+    }
+}
+
+// Its type is not known either.
+TEST(Values, OfPointsThatAreNotThereHaveNoType) {
+    const std::string stores = "global t probe kernel.function(\"none\").call ? { t = $t } ";
+    const Planned planned(stores + "probe timer.s(1) { println(t->number) }");
+    EXPECT_FALSE(planned.plan);
+    EXPECT_NE(planned.errors().find("t->number"), std::string::npos) << planned.errors();
+    EXPECT_TRUE(Planned(stores + "probe timer.s(1) { println(t) }").plan);
+}
+
 // What a condition reads is resolved like the body, also if the body has no such value.
 TEST(Values, OfConditionsAreResolved) {
     const std::string stores =

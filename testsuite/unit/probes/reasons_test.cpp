@@ -46,6 +46,9 @@ int main(int argc, char **argv) { return ends(argc) + rand(); }
     EXPECT_EQ(stub.plan->sites[0].function, "rand");
     EXPECT_EQ(stub.plan->sites[0].entry, stub.plan->sites[0].address);
     EXPECT_EQ(stub.plan->variants[0].kind, HandlerKind::Entry);
+    ASSERT_TRUE(stub.plan->sites[0].info);
+    EXPECT_EQ(stub.plan->sites[0].info->name, "rand");
+    EXPECT_EQ(stub.plan->sites[0].info->symbol, "rand");
     EXPECT_EQ(refusal(program + ".plt(\"rand\")", "println($$name)"), "fine");
     EXPECT_EQ(reason_in(program + ".function(\"ends\").callee(\"leaf\")"),
               "the jump with which its caller ends");
@@ -139,6 +142,20 @@ TEST(PointsWithoutTypes, NeedNoKernelToBeFound) {
         EXPECT_EQ(errors(point, "println(1)"), "nothing") << point;
     EXPECT_NE(errors("process.syscall", "println($syscall)"), "nothing");
     EXPECT_NE(errors("netfilter.hook(\"0\").pf(\"2\")", "println($hooknum)"), "nothing");
+    // All others say that there is none.
+    Images none("no-such-kernel");
+    const auto kernel = none.kernel();
+    ASSERT_FALSE(kernel);
+    for (const char* point :
+         {"kernel.function(\"f\")", "kernel.function(5)", "kernel.function(\"f\").return",
+          "kernel.function(\"f\").label(\"l\")", "kernel.function(\"f\").callees",
+          "kernel.statement(\"f@a.c:1\")", "kernel.statement(5)", "kernel.statement(5).absolute",
+          "kernel.trace(\"t\")", "kernel.mark(\"m\")", "kernel.data(\"d\").write",
+          "kernel.data(0xffffffff81000000).rw", "kprobe.function(\"f\")",
+          "kprobe.statement(5).absolute", "module(\"m\").function(\"f\")", "timer.jiffies(1)",
+          "timer.profile"})
+        EXPECT_NE(errors(point, "println(1)").find(kernel.failure().message), std::string::npos)
+            << point << ": " << errors(point, "println(1)");
 }
 
 // One of those that may call it is not in this kernel.

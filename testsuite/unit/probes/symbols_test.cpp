@@ -208,6 +208,9 @@ TEST(Statements, ThatAreNotThereHaveNeighbours) {
     EXPECT_EQ(places_of("kernel.statement(\"spaced@kernel.c+2\").nearest"),
               "kernel.statement(\"spaced@kernel.c:" + std::to_string(line + 3) + "\") kprobe\n");
     EXPECT_EQ(places_of("kernel.statement(\"spaced@kernel.c+1\")?"), "");
+    EXPECT_TRUE(said("kernel.statement(\"absent@kernel.c:1\")").starts_with("no function 'absent'"))
+        << said("kernel.statement(\"absent@kernel.c:1\")");
+    EXPECT_EQ(places_of("kernel.statement(\"absent@kernel.c:1\")?"), "");
 }
 
 TEST(Functions, KprobesOfPatternsAreLimited) {

@@ -135,4 +135,30 @@ TEST(PrettyValues, ListsOfVariablesNameThem) {
     EXPECT_EQ(format_of("kernel.function(\"nothing\")", "$$vars"), "");
 }
 
+// If a part of a value cannot be read, the whole value is replaced, without its name.
+TEST(PrettyValues, AreSeparateFromTheirNames) {
+    const auto values = [](const std::string& value) {
+        const Planned planned("probe kernel.function(\"returns\") { println(" + value + ") }");
+        EXPECT_TRUE(planned.plan) << planned.errors();
+        std::vector<std::string> found;
+        if (!planned.plan)
+            return found;
+        const TargetAccess& access = planned.plan->variants.at(0).accesses.begin()->second;
+        for (const TargetAccess::Shown& each : access.shown) {
+            std::string text;
+            for (size_t i = each.first; i < each.end; i++) {
+                const program::FormatPiece& piece = access.format.at(i);
+                text += piece.literal;
+                if (piece.conversion)
+                    text += std::string("%") + piece.conversion;
+            }
+            found.push_back(text);
+        }
+        return found;
+    };
+    using Values = std::vector<std::string>;
+    EXPECT_EQ(values("$$parms$"), (Values{"\"%s\"", "'%c'"}));
+    EXPECT_EQ(values("$text$"), Values{"\"%s\""});
+}
+
 } // namespace djstap
