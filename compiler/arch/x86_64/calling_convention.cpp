@@ -7,6 +7,7 @@ namespace djstap::arch {
 namespace {
 
 constexpr uint64_t word_size = 8;
+constexpr size_t vector_registers = 8; // that pass floating-point numbers
 
 } // namespace
 
@@ -22,6 +23,10 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>& argum
     size_t next = is_returned_in_memory(result) ? 1 : 0;
     uint64_t stack = return_address_bytes(); // the arguments on the stack are above it
     bool lost = false;
+    // One of the x87 type is on the stack, and so are those for which no register is left: what
+    // DWARF says of their types does not tell where the stack continues.
+    size_t vectors = 0;
+    bool stack_lost = false;
     for (const ArgumentShape& argument : arguments) {
         Location location;
         uint64_t words = (argument.size + word_size - 1) / word_size;
@@ -31,6 +36,7 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>& argum
             location = nowhere(argument.floating ? "floating-point argument"
                                                  : "its location is unknown without DWARF");
             lost = lost || !argument.known;
+            stack_lost = stack_lost || argument.size > word_size || ++vectors > vector_registers;
         } else if (argument.by_reference) {
             if (next < registers.size()) {
                 location.kind = LocationKind::Memory;
@@ -54,7 +60,12 @@ std::vector<Location> argument_locations(const std::vector<ArgumentShape>& argum
                 location.pieces = pieces;
             }
             next += words;
+        } else if (stack_lost) {
+            location = nowhere("behind a floating-point argument on the stack");
         } else {
+            // __int128 is at a multiple of 16 bytes, as the return address ends at one.
+            if (!argument.aggregate && words == 2 && (stack - return_address_bytes()) % 16 != 0)
+                stack += word_size;
             location.kind = LocationKind::Memory;
             location.reg = stack_pointer();
             location.offset = stack;

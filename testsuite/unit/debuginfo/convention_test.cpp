@@ -81,6 +81,31 @@ TEST(CallingConvention, OtherArguments) {
     EXPECT_EQ(all[0].pieces[1].offset, 8U);
 }
 
+// The ninth floating-point number is on the stack, and one of the x87 unit always is: it is not
+// known how much of the stack they take. __int128 is at a multiple of 16 bytes (psABI, 3.2.3).
+TEST(CallingConvention, ArgumentsBehindOthersOnTheStack) {
+    constexpr ArgumentShape number{8, false, true, true}, x87{16, false, true, true},
+        wide{16, false, false, true};
+    const auto behind = [](std::vector<ArgumentShape> others) {
+        std::vector<ArgumentShape> all(6, integer);
+        all.insert(all.end(), others.begin(), others.end());
+        const std::string shown = places(all), registers = "rdi rsi rdx rcx r8 r9 ";
+        EXPECT_TRUE(shown.starts_with(registers)) << shown;
+        return shown.substr(std::min(shown.size(), registers.size()));
+    };
+    EXPECT_EQ(behind({number, integer}), "? [rsp+8]");
+    std::vector<ArgumentShape> numbers(8, number);
+    numbers.push_back(integer);
+    EXPECT_EQ(behind(numbers), "? ? ? ? ? ? ? ? [rsp+8]");
+    numbers.insert(numbers.begin(), number);
+    EXPECT_EQ(behind(numbers), "? ? ? ? ? ? ? ? ? ?");
+    EXPECT_EQ(behind({integer, x87, integer}), "[rsp+8] ? ?");
+    EXPECT_EQ(places({x87, integer, pair}), "? rdi {8:rsi 8:rdx}"); // registers go on
+    EXPECT_EQ(behind({wide, integer}), "[rsp+8] [rsp+24]");
+    EXPECT_EQ(behind({integer, wide, integer}), "[rsp+8] [rsp+24] [rsp+40]");
+    EXPECT_EQ(behind({integer, pair, integer}), "[rsp+8] [rsp+16] [rsp+32]");
+}
+
 TEST(Location, Expressions) {
     EXPECT_EQ(expression({}), "?");
     EXPECT_EQ(expression({{DW_OP_reg5, 0, 0, 0}}), "rdi");

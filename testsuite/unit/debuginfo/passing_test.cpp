@@ -134,6 +134,14 @@ TEST(Passing, AddressesOfObjectsMayBeOnTheStack) {
     EXPECT_EQ(passed("f"), "a=rdi b=rsi c=rdx d=rcx e=r8 f=r9 x=[(rsp 8 + 8@)] last=[rsp+16]");
 }
 
+// DWARF tells where they are.
+TEST(Passing, ArgumentsMayFollowALongDoubleOnTheStack) {
+    const Passed passed("a.c", "long f(int a, int b, int c, int d, int e, int f, long double x,\n"
+                               "       int last, long more) { return last + more; }\n");
+    EXPECT_EQ(passed("f"), "a=rdi b=rsi c=rdx d=rcx e=r8 f=r9 x=[rsp+8] last=[rsp+24] "
+                           "more=[rsp+32]");
+}
+
 // A function may get the place for its result before its first argument. A class without functions
 // of its own, that has no member with such, is returned as a structure of C.
 TEST(Passing, ResultsOfClassesMayTakeTheFirstArgument) {
