@@ -125,12 +125,14 @@ TEST_F(StackText, OfAddressesHasWholeLinesButTheFirst) {
         std::string expected = whole[0].substr(0, size - 1);
         for (size_t i = 1; i < whole.size() && expected.size() + whole[i].size() < size; i++)
             expected += whole[i];
-        ASSERT_EQ(text(djs_fn_sprint_syms, addresses.c_str()), expected) << size;
+        for (auto* const function : {djs_fn_sprint_syms, djs_fn_sprint_stack})
+            ASSERT_EQ(text(function, addresses.c_str()), expected) << size;
     }
     EXPECT_EQ(text(djs_fn_sprint_syms, ""), "");
     // Calls return to all but the first address of a program.
-    EXPECT_EQ(text(djs_fn_sprint_usyms, "0x7f0000001234 0x7f0000001234"),
-              " 0x7f0000001234 : /bin/a/b+0x234\n 0x7f0000001234 : /bin/returns+0x233\n");
+    for (auto* const function : {djs_fn_sprint_usyms, djs_fn_sprint_ustack})
+        EXPECT_EQ(text(function, "0x7f0000001234 0x7f0000001234"),
+                  " 0x7f0000001234 : /bin/a/b+0x234\n 0x7f0000001234 : /bin/returns+0x233\n");
 }
 
 TEST_F(StackText, OfOneAddress) {
@@ -149,6 +151,13 @@ TEST_F(StackText, OfOneAddress) {
     char expected[32];
     snprintf(expected, sizeof expected, "0x%llx", static_cast<unsigned long long>(word));
     EXPECT_EQ(text(djs_fn_usymdata, s64(word)), expected);
+    // Where it is in the source code is known to readers alone.
+    for (auto* const function : {djs_fn_usymfile, djs_fn_usymfileline, djs_fn_usymline}) {
+        set_size(200);
+        EXPECT_EQ(text(function, s64(in_program)), "0x7f0000001234");
+        set_size(10);
+        EXPECT_EQ(text(function, s64(in_program)), "0x7f00000");
+    }
 }
 
 // The owner of a program decides what its path is.
@@ -183,12 +192,16 @@ TEST_F(StackText, OfTheFileAtAnAddress) {
 }
 
 TEST_F(StackText, IsPrintedInLinesIfAddressesHaveNoSlots) {
-    djs_fn_print_stack(&context_, "0xffffffff81000001 0x0 FFFFFFFF81000102zzz 12x34  ");
-    EXPECT_EQ(lines(records()), " 0xffffffff81000001 : alpha+0x1/0x20 [kernel]\n"
-                                " 0xffffffff81000102 : beta+0x2/0x30 [ext4]\n 0x12 : ?\n");
-    djs_fn_print_usyms(&context_, "0x7f0000001234 0x7f0000001234");
-    EXPECT_EQ(lines(records()),
-              " 0x7f0000001234 : /bin/a/b+0x234\n 0x7f0000001234 : /bin/returns+0x233\n");
+    for (auto* const function : {djs_fn_print_stack, djs_fn_print_syms}) {
+        function(&context_, "0xffffffff81000001 0x0 FFFFFFFF81000102zzz 12x34  ");
+        EXPECT_EQ(lines(records()), " 0xffffffff81000001 : alpha+0x1/0x20 [kernel]\n"
+                                    " 0xffffffff81000102 : beta+0x2/0x30 [ext4]\n 0x12 : ?\n");
+    }
+    for (auto* const function : {djs_fn_print_usyms, djs_fn_print_ustack}) {
+        function(&context_, "0x7f0000001234 0x7f0000001234");
+        EXPECT_EQ(lines(records()),
+                  " 0x7f0000001234 : /bin/a/b+0x234\n 0x7f0000001234 : /bin/returns+0x233\n");
+    }
     u64 stack[] = {2, 0, beta};
     djs_print_stack(&context_, stack);
     EXPECT_EQ(lines(records()), " 0xffffffff81000102 : beta+0x2/0x30 [ext4]\n");
