@@ -18,9 +18,24 @@ void djs_fail_text(djs_ctx* ctx, u32 place, const char* format, ...);
 void djs_describe_access(char* out, const char* what, u64 address, bool user);
 void djs_describe_number(char* out, const char* verb, u64 address, u32 size, bool user);
 long djs_read_user_string(char* out, u64 address, size_t size);
+void djs_fn_kernel_string(djs_ctx* ctx, char* out, s64 address);
+void djs_fn_kernel_string_n(djs_ctx* ctx, char* out, s64 address, s64 size);
 void djs_fn_user_string(djs_ctx* ctx, char* out, s64 address);
 void djs_fn_user_string_n(djs_ctx* ctx, char* out, s64 address, s64 size);
 void djs_fn_set_user_string_n(djs_ctx* ctx, s64 address, s64 n, const char* text);
+void djs_fn_set_user_string(djs_ctx* ctx, s64 address, const char* text);
+void djs_fn_set_user_char(djs_ctx* ctx, s64 address, s64 value);
+void djs_fn_set_user_short(djs_ctx* ctx, s64 address, s64 value);
+void djs_fn_set_user_int(djs_ctx* ctx, s64 address, s64 value);
+void djs_fn_set_user_long(djs_ctx* ctx, s64 address, s64 value);
+void djs_fn_set_user_pointer(djs_ctx* ctx, s64 address, s64 value);
+void djs_fn_set_kernel_string_n(djs_ctx* ctx, s64 address, s64 n, const char* text);
+void djs_fn_set_kernel_string(djs_ctx* ctx, s64 address, const char* text);
+void djs_fn_set_kernel_char(djs_ctx* ctx, s64 address, s64 value);
+void djs_fn_set_kernel_short(djs_ctx* ctx, s64 address, s64 value);
+void djs_fn_set_kernel_int(djs_ctx* ctx, s64 address, s64 value);
+void djs_fn_set_kernel_long(djs_ctx* ctx, s64 address, s64 value);
+void djs_fn_set_kernel_pointer(djs_ctx* ctx, s64 address, s64 value);
 void djs_fn___buffer_quoted(djs_ctx* ctx, char* out, s64 address, s64 size, s64 most, s64 user);
 void djs_fn___string_utf(djs_ctx* ctx, char* out, s64 address, s64 bytes, s64 user);
 }
@@ -260,6 +275,73 @@ TEST_F(Access, TextsAreWrittenWithTheirNulIfThereIsRoom) {
     EXPECT_EQ(error(), "");
     EXPECT_EQ(written(9, "abcdefghi"), "abcdefgh");
     EXPECT_EQ(error().substr(0, 37), "cannot write 1 byte of user memory at");
+}
+
+// A process reads its own memory as if it were the kernel's, but has nothing at a kernel's address.
+TEST_F(Access, StringsOfTheKernelHaveMessagesOfTheirOwn) {
+    const auto kernel_string = [&](s64 address) {
+        return result([&](djs_ctx* ctx, char* out) { djs_fn_kernel_string(ctx, out, address); });
+    };
+    const auto kernel_string_n = [&](s64 address, s64 size) {
+        return result(
+            [&](djs_ctx* ctx, char* out) { djs_fn_kernel_string_n(ctx, out, address, size); });
+    };
+    const std::string longest(string_bytes - 1, 'x');
+    const s64 address = at_end(longest + "yz");
+    EXPECT_EQ(kernel_string(address), longest);
+    EXPECT_EQ(kernel_string_n(address, 2), "xx");
+    EXPECT_EQ(kernel_string_n(address, -1), "");
+    EXPECT_EQ(kernel_string(at_end(std::string(1, '\0'))), "");
+    EXPECT_EQ(error(), "");
+    const s64 of_kernel = static_cast<s64>(kernel_address);
+    EXPECT_EQ(kernel_string(of_kernel), "");
+    EXPECT_EQ(error(), "cannot read a string of kernel memory at 0xffffffff81000000");
+    EXPECT_EQ(kernel_string_n(of_kernel, 1), "");
+    EXPECT_EQ(error(), "cannot read a string of kernel memory at 0xffffffff81000000");
+    EXPECT_EQ(user_string(of_kernel), "");
+    EXPECT_EQ(error(), "cannot read a string of user memory at 0xffffffff81000000, which is a "
+                       "kernel address");
+}
+
+TEST_F(Access, FunctionsWriteOnlyWhereTheirNamesSay) {
+    const std::string bytes("\x01\x02\x03\x04\x05\x06\x07\x08", 8);
+    struct Writer {
+        void (*to_user)(djs_ctx*, s64, s64);
+        void (*to_kernel)(djs_ctx*, s64, s64);
+        size_t size; // of the type in C
+    };
+    for (const auto& [to_user, to_kernel, size] :
+         {Writer{djs_fn_set_user_char, djs_fn_set_kernel_char, sizeof(char)},
+          Writer{djs_fn_set_user_short, djs_fn_set_kernel_short, sizeof(short)},
+          Writer{djs_fn_set_user_int, djs_fn_set_kernel_int, sizeof(int)},
+          Writer{djs_fn_set_user_long, djs_fn_set_kernel_long, sizeof(long)},
+          Writer{djs_fn_set_user_pointer, djs_fn_set_kernel_pointer, sizeof(void*)}}) {
+        const s64 address = at_end("--------");
+        to_user(&context, address, 0x0807060504030201);
+        EXPECT_EQ(error(), "");
+        EXPECT_EQ(std::string(end - 8, 8), bytes.substr(0, size) + std::string(8 - size, '-'));
+        at_end("--------");
+        const std::string what = "cannot write " + std::to_string(size) + " byte" +
+                                 (size == 1 ? "" : "s") + " of kernel memory at ";
+        to_kernel(&context, address, 0);
+        EXPECT_EQ(error().substr(0, what.size()), what); // which is a user-space address
+        to_kernel(&context, static_cast<s64>(kernel_address), 0);
+        EXPECT_EQ(error(), what + "0xffffffff81000000");
+        EXPECT_EQ(std::string(end - 8, 8), "--------");
+    }
+    const s64 address = at_end("--------");
+    djs_fn_set_user_string(&context, address, "abc");
+    EXPECT_EQ(std::string(end - 8, 8), std::string("abc\0----", 8));
+    EXPECT_EQ(error(), "");
+    // The first byte that cannot be written ends it.
+    for (const bool has_limit : {false, true}) {
+        const s64 kernel = static_cast<s64>(kernel_address);
+        if (has_limit)
+            djs_fn_set_kernel_string_n(&context, kernel, 3, "abc");
+        else
+            djs_fn_set_kernel_string(&context, kernel, "abc");
+        EXPECT_EQ(error(), "cannot write 1 byte of kernel memory at 0xffffffff81000000");
+    }
 }
 
 TEST_F(Access, BuffersAreQuotedUpToTheirEnd) {
