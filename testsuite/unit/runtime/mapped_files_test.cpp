@@ -187,6 +187,15 @@ TEST_F(MappedFiles, WithDamagedInformationAreCountedOnce) {
     EXPECT_EQ(refused(), 1U);
 }
 
+TEST_F(MappedFiles, CountTheKernelsLibraryIfItsInformationIsDamaged) {
+    file_.index_text[0] = 2;
+    becomes(file_.made());
+    const test_image image = test_map_kernel(reinterpret_cast<u64>(whole_.data()), true);
+    EXPECT_STREQ(image.path, "vdso");
+    EXPECT_TRUE(image.is_refused);
+    EXPECT_EQ(refused(), 1U);
+}
+
 TEST_F(MappedFiles, NeedMemory) {
     // For the path, the path that is kept, and what is known of the file.
     for (const long allocations : {0L, 1L, 2L}) {

@@ -7,6 +7,7 @@
 #include <climits>
 #include <gtest/gtest.h>
 #include <map>
+#include <string>
 #include <sys/types.h>
 #include <utility>
 
@@ -96,8 +97,12 @@ TEST_F(Places, TellTheFileAndTheAddressInIt) {
     char text[DJS_SYMBOL_MAX];
     const u32 place = place_of(3, 0x7f0000001000);
     ASSERT_NE(place, 0U);
-    djs_user_word_text(text, djs_word(0x7f0000001234, place, false));
-    EXPECT_STREQ(text, "0x7f0000001234 [/bin/program+0x234]");
+    const std::string shown = "0x7f0000001234 [/bin/program+0x234]";
+    // Readers find the file's symbols by its build-id, which follows.
+    EXPECT_EQ(djs_user_word_text(text, djs_word(0x7f0000001234, place, false)),
+              shown.size() + 1 + 4);
+    EXPECT_EQ(text, shown);
+    EXPECT_STREQ(text + shown.size() + 1, "abcd");
     EXPECT_EQ(djs_user_word_text(text, djs_word(0x1234, 0, false)), 6U);
     EXPECT_STREQ(text, "0x1234");
 }

@@ -18,7 +18,7 @@ struct vm_area_struct {
     struct mm_struct* vm_mm;
 };
 struct mm_struct {
-    struct vm_area_struct areas[64];
+    struct vm_area_struct areas[TEST_AREAS];
     u32 count, locked, stored;
     int locks, users;
 };
@@ -101,7 +101,7 @@ static struct file mapped_file;
 static struct vm_area_struct* test_area_of(struct mm_struct* mm, u32 number) {
     if (!mm->locks)
         abort();
-    return number < mm->count ? &mm->areas[number] : NULL;
+    return number < mm->count ? &mm->areas[number % TEST_AREAS] : NULL;
 }
 
 static int test_lock_areas(struct mm_struct* mm, bool waits) {
@@ -211,7 +211,7 @@ int test_prepare_space_set(struct mm_struct* mm, struct djs_user_map* map) {
     mm->stored++;
     placed_order = map->order;
     placed_count = map->count;
-    for (i = 0; i < map->count; i++)
+    for (i = 0; i < map->count && i < MOST_PLACED; i++)
         placed[i] = (struct test_placed){map->mappings[i].begin, map->mappings[i].end,
                                          map->mappings[i].bias, map->mappings[i].image};
     kvfree(map);
@@ -241,6 +241,10 @@ void test_set_areas(u32 process, const struct test_area* areas, u32 count) {
             .vm_file = areas[i].has_file ? &mapped_file : NULL,
             .vm_mm = mm,
         };
+}
+
+void test_set_area_count(u32 process, u32 count) {
+    memories[process].count = count;
 }
 
 void test_set_load(u64 offset, u64 bytes, u64 address) {

@@ -17,6 +17,9 @@ struct test_area {
     bool is_code, has_file;
 };
 void test_set_areas(u32 process, const struct test_area* areas, u32 count);
+/* It has so many, the same ones again and again. */
+enum { TEST_AREAS = 64 };
+void test_set_area_count(u32 process, u32 count);
 /* The part of the file that is mapped, as its headers tell. */
 void test_set_load(u64 offset, u64 bytes, u64 address);
 /* So many looks find the mappings of the process locked. */

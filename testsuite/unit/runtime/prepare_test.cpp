@@ -123,6 +123,24 @@ TEST_F(Preparations, FindAsManyAsThereAre) {
     }
 }
 
+// A process may map as much as it wants: the memory for what is found has a limit.
+TEST_F(Preparations, FindAtMost16384) {
+    ASSERT_EQ(test_prepare_init(1), 0);
+    std::vector<test_area> areas;
+    for (u64 i = 0; i < TEST_AREAS; i++)
+        areas.push_back({0x10000 * i, 0x10000 * i + 0x1000, 1, true, true});
+    test_set_areas(0, areas.data(), TEST_AREAS);
+    for (const u32 count : {16384U, 16385U}) {
+        test_set_area_count(0, count);
+        test_prepare_executes(0);
+        test_prepare_runs(0);
+        EXPECT_EQ(test_prepared(0), 1U) << count;
+        EXPECT_EQ(test_placed_count(), 16384U);
+        EXPECT_EQ(test_prepare_held(), 0U);
+        EXPECT_EQ(guarded_count(), 0U);
+    }
+}
+
 TEST_F(Preparations, ConcernAllProcessesThatExist) {
     test_set_flags(2, 0x200000, true); // of the kernel
     test_set_flags(3, 0, false);       // it exits

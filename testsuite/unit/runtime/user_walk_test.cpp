@@ -143,6 +143,24 @@ TEST_F(UserWalk, BeginsWhereTheProgramWasInterrupted) {
     EXPECT_EQ(incomplete(), 2U);
 }
 
+// What one frame is mapped in is kept for the next one, as long as that is there, too.
+TEST_F(UserWalk, FindsTheMappingOfEachFrame) {
+    auto& neighbour = test_walk_mappings[2];
+    const auto called_from = [&](u64 address, u32 place) {
+        test_walk_stack[1] = address + 1;
+        EXPECT_EQ(taken(), (Stack{first_, returns(address + 1, place)}));
+    };
+    neighbour.begin = program_code + 0x1000;
+    neighbour.end = program_code + 0x2000;
+    test_walk_stack[2] = 0;
+    called_from(program_code + 0xfff, place_of_program);
+    called_from(program_code + 0x1000, place_of_anonymous);
+    neighbour.begin = program_code - 0x1000;
+    neighbour.end = program_code;
+    called_from(program_code - 1, place_of_anonymous);
+    called_from(program_code, place_of_program);
+}
+
 TEST_F(UserWalk, EndsWithSoMany) {
     for (u32 most = 1; most <= 4; most++) {
         djs_script.max_backtrace = most;
