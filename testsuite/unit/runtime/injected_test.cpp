@@ -232,6 +232,9 @@ TEST(Injected, FindsSitesByReturnAddresses) {
     EXPECT_EQ(found(0x3000), 4);
     for (const u64 none : {0x1000, 0x1004, 0x1006, 0x1011, 0x2000, 0x2800, 0x2fff, 0x3001, 0x4000})
         EXPECT_EQ(found(none), -1) << none;
+    djs_injected_places(files, 2, biases); // the last one has been unmapped
+    EXPECT_EQ(found(0x3000), -1);
+    EXPECT_EQ(found(0x1010), 1);
     EXPECT_EQ(djs_site_run_address(&sites[2]), 0x10200U);
     EXPECT_EQ(djs_site_run_address(&sites[3]), 0x20300U);
     sites[3].segment = DJS_NO_INDEX;
