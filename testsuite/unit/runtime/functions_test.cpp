@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +38,21 @@ void djs_fn_str_replace(djs_ctx* ctx, char* out, const char* text, const char* o
 void djs_fn_text_strn(djs_ctx* ctx, char* out, const char* text, s64 length, s64 quoted);
 void djs_fn_text_str(djs_ctx* ctx, char* out, const char* text);
 void djs_shown_string(djs_ctx* ctx, char* out, s64 address, s64 size, u32 user);
+s64 djs_fn_fp_add(djs_ctx* ctx, s64 a, s64 b);
+s64 djs_fn_fp_sub(djs_ctx* ctx, s64 a, s64 b);
+s64 djs_fn_fp_mul(djs_ctx* ctx, s64 a, s64 b);
+s64 djs_fn_fp_div(djs_ctx* ctx, s64 a, s64 b);
+s64 djs_fn_fp_rem(djs_ctx* ctx, s64 a, s64 b);
+s64 djs_fn_fp_eq(djs_ctx* ctx, s64 a, s64 b);
+s64 djs_fn_fp_lt(djs_ctx* ctx, s64 a, s64 b);
+s64 djs_fn_fp_le(djs_ctx* ctx, s64 a, s64 b);
+s64 djs_fn_fp_sqrt(djs_ctx* ctx, s64 a);
+s64 djs_fn_long_to_fp(djs_ctx* ctx, s64 value);
+s64 djs_fn_fp32_to_fp64(djs_ctx* ctx, s64 single);
+s64 djs_fn_fp_to_long(djs_ctx* ctx, s64 a, s64 mode, s64 exact);
+void djs_fn_fp_to_string(djs_ctx* ctx, char* out, s64 a, s64 precision);
+s64 djs_fn_string_to_fp(djs_ctx* ctx, const char* text);
+s64 djs_fn_randint(djs_ctx* ctx, s64 limit);
 }
 
 namespace {
@@ -211,6 +228,52 @@ TEST_F(LanguageFunctions, FindTokensOfWhatWasKept) {
     EXPECT_EQ(text(djs_fn_tokenize, "x y", " "), "x"); // another string, from its beginning
     EXPECT_EQ(text(djs_fn_tokenize, "", " "), "y");
     EXPECT_EQ(text(djs_fn_tokenize, "", " "), "");
+}
+
+// A script has the bits of a double in an integer (floating_test.cpp compares all kinds of them).
+TEST_F(LanguageFunctions, CalculateWithDoubles) {
+    const auto bits = [](double number) { return std::bit_cast<s64>(number); };
+    const s64 five = bits(5), four = bits(4);
+    EXPECT_EQ(djs_fn_fp_add(&ctx_, five, four), bits(9));
+    EXPECT_EQ(djs_fn_fp_sub(&ctx_, four, five), bits(-1));
+    EXPECT_EQ(djs_fn_fp_mul(&ctx_, five, four), bits(20));
+    EXPECT_EQ(djs_fn_fp_div(&ctx_, five, four), bits(1.25));
+    EXPECT_EQ(djs_fn_fp_rem(&ctx_, five, four), bits(1));
+    EXPECT_EQ(djs_fn_fp_eq(&ctx_, five, five), 1);
+    EXPECT_EQ(djs_fn_fp_eq(&ctx_, five, four), 0);
+    EXPECT_EQ(djs_fn_fp_lt(&ctx_, four, five), 1);
+    EXPECT_EQ(djs_fn_fp_lt(&ctx_, five, five), 0);
+    EXPECT_EQ(djs_fn_fp_le(&ctx_, five, five), 1);
+    EXPECT_EQ(djs_fn_fp_le(&ctx_, five, four), 0);
+    EXPECT_EQ(djs_fn_fp_sqrt(&ctx_, bits(2.25)), bits(1.5));
+    EXPECT_EQ(djs_fn_long_to_fp(&ctx_, -3), bits(-3));
+    EXPECT_EQ(djs_fn_fp32_to_fp64(&ctx_, std::bit_cast<s32>(-0.5F)), bits(-0.5));
+    for (const s64 exact : {0, 1}) {
+        EXPECT_EQ(djs_fn_fp_to_long(&ctx_, bits(2.5), 1, exact), 2); // towards zero
+        EXPECT_EQ(djs_fn_fp_to_long(&ctx_, bits(2.5), 3, exact), 3); // up
+    }
+    EXPECT_EQ(text(djs_fn_fp_to_string, bits(-1.5), s64{3}), "-1.500");
+    EXPECT_EQ(text(djs_fn_fp_to_string, bits(1), s64{100}), "1." + std::string(29, '0'));
+    EXPECT_EQ(djs_fn_string_to_fp(&ctx_, "-1.5"), bits(-1.5));
+    EXPECT_EQ(error(), "");
+    djs_fn_string_to_fp(&ctx_, "one");
+    EXPECT_EQ(error(), "invalid format");
+}
+
+TEST_F(LanguageFunctions, FindNumbersByChance) {
+    std::set<s64> found;
+    for (int i = 0; i < 1000; i++)
+        found.insert(djs_fn_randint(&ctx_, 3));
+    EXPECT_EQ(found, (std::set<s64>{0, 1, 2}));
+    EXPECT_EQ(djs_fn_randint(&ctx_, 1), 0);
+    EXPECT_EQ(djs_fn_randint(&ctx_, 0), 0);
+    constexpr s64 most = s64{1} << 20; // of a range, as the manual says
+    EXPECT_LT(djs_fn_randint(&ctx_, most), most);
+    EXPECT_EQ(error(), "");
+    for (const s64 wider : {most + 1, s64{-1}}) {
+        EXPECT_EQ(djs_fn_randint(&ctx_, wider), 0);
+        EXPECT_EQ(error(), "range too wide");
+    }
 }
 
 // Of a process where that is meant, or where the address is one.
