@@ -392,6 +392,35 @@ TEST(Go, JumpsOfOtherFunctions) {
     EXPECT_FALSE(safe("je .Linside"));
 }
 
+// The next function may begin where one ends: it has pointers, and jumps, of its own.
+TEST(Go, FunctionsBesideEachOther) {
+    // The reason at g + `offset`, where one of f and g is compiled and the other in assembler.
+    auto reason_in_g = [](const std::string& g, uint64_t offset, bool compiled) {
+        Source source;
+        source.flags = compiled ? "4" : "0";
+        std::string text = text_of(source);
+        const std::string between = ".byte 0xcc, 0xcc, 0xcc, 0xcc\n    .balign 16, 0xcc\n"
+                                    ".Lg: mov %rdi, %rax\n",
+                          flags = ".byte 0, 4, 0, 0";
+        text.replace(text.rfind(flags), flags.size(), compiled ? ".byte 0, 0, 0, 0" : flags);
+        text.replace(text.find(between), between.size(), ".Lg: " + g + "\n");
+        const Program program = Program::assembled(text);
+        const Analyzed analysis(program.path());
+        const regions::FunctionResult &f = analysis->functions().at(0),
+                                      &found = analysis->functions().at(1);
+        EXPECT_EQ(f.address + f.size, found.address);
+        const auto place = analysis->place(found.address + offset);
+        EXPECT_TRUE(place) << g;
+        return std::string(place ? regions::reason_tag(place->reason) : "none");
+    };
+    const std::string sum = "mov 8(%rax,%rbx), %rcx",
+                      first_jump = "je 1f\n ret\n1: mov 8(%rdx), %rcx\n nopl 0(%rax)";
+    EXPECT_EQ(reason_in_g(sum, 0, true), "");
+    EXPECT_EQ(reason_in_g(sum, 0, false), "go-fault");
+    EXPECT_EQ(reason_in_g(first_jump, 3, true), "") << "it has the context of the entry";
+    EXPECT_EQ(reason_in_g(first_jump, 3, false), "go-fault");
+}
+
 // Only a program of Go has such a table.
 TEST(Go, AProgramThatIsNotOfGo) {
     Source source;

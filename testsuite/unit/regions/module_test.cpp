@@ -321,6 +321,32 @@ TEST(ModuleRegions, TextOfAddresses) {
     }
 }
 
+// Without any, and behind the last one, the bytes still tell whose they are.
+TEST(ModuleRegions, TextBehindTheLastAddress) {
+    for (const char* before : {"", ".quad other\n"}) {
+        const auto file = linked_module_of(".text\n" + std::string(before) +
+                                           ".type f, @function\nf: mov $1, %eax\n"
+                                           "mov $2, %ecx\nmov $3, %edx\nret\n.size f, .-f\n");
+        ASSERT_TRUE(file);
+        const std::string text(file->section(".text")->bytes);
+        ASSERT_EQ(text.size() % 16, *before ? 8U : 0U);
+        for (const auto& [same, known] :
+             {std::pair<size_t, bool>(16, true), {8, true}, {7, false}}) {
+            std::string other = text;
+            for (size_t at = text.size() - 16 + same; at < text.size(); at++)
+                other[at] = static_cast<char>(~other[at]);
+            const auto merged = regions::module_text(*file, other);
+            ASSERT_EQ(static_cast<bool>(merged), known) << before << same;
+            if (known) {
+                EXPECT_EQ(*merged, other);
+            } else {
+                EXPECT_EQ(merged.failure().message,
+                          "m.ko: the text from memory is not that of this module");
+            }
+        }
+    }
+}
+
 // The kernel's thunks and functions have names.
 TEST(ModuleRegions, NamesOfTheKernel) {
     const Module module(entered_region("call __fentry__\n"));

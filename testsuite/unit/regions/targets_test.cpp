@@ -86,6 +86,19 @@ TEST(Targets, ATableOfAnotherFunctionExplainsNoJump) {
               "table");
 }
 
+// It must lead into the function: neither to its entry nor to what begins where it ends.
+TEST(Targets, ATableOfOtherFunctionsExplainsNoJump) {
+    auto leads_to = [](const std::string& target) {
+        return reason_at_p(entered_region("lea table(%rip), %rdx\njmp *%rax",
+                                          ".type g, @function\ng: ret\n.size g, .-g\n"
+                                          ".section .rodata\n.balign 4\ntable: .long " +
+                                              target + " - table\n"));
+    };
+    EXPECT_EQ(leads_to("f"), "unknown-targets");
+    EXPECT_EQ(leads_to("g"), "unknown-targets");
+    EXPECT_EQ(leads_to(".Lt"), "table");
+}
+
 // The label may be where the function begins.
 TEST(Targets, ATableOfDistancesToTheFunction) {
     EXPECT_EQ(reason_at_p(from_g("lea table(%rip), %rdx\nlea g(%rip), %rcx\njmp *%rcx",
