@@ -7,6 +7,8 @@
 #include "made.h"
 
 #include <algorithm>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 namespace djstap {
 namespace {
@@ -146,6 +148,32 @@ TEST_F(MadeKernels, AreFoundByTheirBuildIds) {
     EXPECT_FALSE(found());
 }
 
+TEST_F(MadeKernels, TellWhyAServerDoesNotHaveThem) {
+    // Nobody listens on a port that is only taken.
+    const FileDescriptor port(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    ASSERT_TRUE(port && bind(port.get(), any, size) == 0 &&
+                getsockname(port.get(), any, &size) == 0);
+    const std::string url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    const test::Variable servers("DEBUGINFOD_URLS", url),
+        fetched("DEBUGINFOD_CACHE_PATH", folder_.at("fetched"));
+    EXPECT_FALSE(find_vmlinux("", "1234567890abcdef", "kernel x", tell));
+    // Why: that is up to the library, which may be missing.
+    ASSERT_FALSE(told.empty());
+    EXPECT_TRUE(
+        told.back().starts_with(url + ": no debug information of kernel x was received: ") ||
+        told.back().ends_with(" cannot be loaded"))
+        << told.back();
+    // One that did not answer is not asked again.
+    told.clear();
+    EXPECT_FALSE(find_vmlinux("", "1234567890abcdef", "kernel x", tell));
+    EXPECT_EQ(told, std::vector<std::string>{});
+}
+
 TEST_F(MadeKernels, ADumpHasItsSites) {
     files_.kallsyms = folder_.write("kallsyms", "ffffffff81000000 T _stext\n"
                                                 "ffffffff81000000 T first\n"
@@ -263,6 +291,22 @@ TEST(SymbolTable, ManyRangesMayBeginTogether) {
     EXPECT_TRUE(table->forbidden(begin));
     EXPECT_TRUE(table->forbidden(begin + 63));
     EXPECT_FALSE(table->forbidden(begin + 64));
+}
+
+// Labels in a function do not hide it, unless there are very many.
+TEST(NamesAtAnAddress, AreThoseBeforeAFewLabels) {
+    for (const auto& [labels, name] : {std::pair(1, "whole"), {15, "whole"}, {16, ""}}) {
+        SymbolSource source;
+        source.symbols = {{"whole", 0x1000, 0x1000, symbol_text | symbol_function}};
+        for (int i = 1; i <= labels; i++)
+            source.symbols.push_back({"label", 0x1000U + static_cast<unsigned>(i), 1, symbol_text});
+        source.text = {0x1000, 0x3000};
+        const auto table = SymbolTable::hold(SymbolTable::serialize(source));
+        ASSERT_TRUE(table);
+        const auto found = table->at(0x1fff);
+        EXPECT_EQ(found ? found->name : "", name) << labels;
+        EXPECT_FALSE(table->at(0x2000)) << labels;
+    }
 }
 
 // Of two names, that of a global function is the better one, whatever their order.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Addresses of modules, which are relocatable files.
 #include "image/module_file.h"
+#include "image/no_kernel.h"
 #include "made.h"
 
 #include <algorithm>
@@ -186,6 +187,45 @@ TEST(LinkedModule, Segments) {
     }
     EXPECT_EQ(shown, "f-twin code, variable-second_variable data, zeroed-zeroed data, "
                      "stop-stop code, ");
+}
+
+TEST(LinkedModule, IsAnImageByItsCopyInTheCache) {
+    const Made made(source);
+    const Variable cache("DJSTAP_CACHE", made.folder.at("cache"));
+    const std::string path = made.folder.at("m.ko");
+    const auto module = open_module(no_kernel(), path);
+    ASSERT_TRUE(module) << module.failure().message;
+    const Image& image = **module;
+    EXPECT_EQ(image.kind(), ImageKind::Module);
+    EXPECT_EQ(image.name(), "m");
+    EXPECT_EQ(image.title(), "module 'm' of the kernel");
+    EXPECT_EQ(image.address_space(), AddressSpace::Kernel);
+    EXPECT_EQ(&image.kernel(), &no_kernel());
+    EXPECT_EQ(image.file(), path);
+    EXPECT_EQ(image.build_id(), "") << "an assembler writes none";
+    EXPECT_TRUE(image.knows_fentry_sites());
+    const uint64_t f = address_of(*linked(made.bytes), "f");
+    EXPECT_EQ(image.symbol("f")->address, f);
+    EXPECT_EQ(image.fentry_site(f), f);
+    EXPECT_EQ(image.segments().size(), 4U); // as above
+    // What headers were compiled to is called as they are.
+    const auto headers = open_headers(no_kernel(), path, "<x.h>", AddressSpace::User);
+    ASSERT_TRUE(headers);
+    EXPECT_EQ((*headers)->name(), "<x.h>");
+    EXPECT_EQ((*headers)->title(), "<x.h>");
+    EXPECT_EQ((*headers)->address_space(), AddressSpace::User);
+    // A copy may be damaged, and a module may be missing.
+    std::vector<std::string> copies;
+    for (const auto& each : fs::recursive_directory_iterator(made.folder.at("cache")))
+        if (each.path().extension() == ".ko")
+            copies.push_back(each.path());
+    ASSERT_EQ(copies.size(), 1U);
+    ASSERT_TRUE(write_file(copies[0], "text"));
+    const auto damaged = open_module(no_kernel(), path);
+    ASSERT_FALSE(damaged);
+    EXPECT_NE(damaged.failure().message.find(".ko: is not a 64-bit "), std::string::npos)
+        << damaged.failure().message;
+    EXPECT_FALSE(open_module(no_kernel(), made.folder.at("none.ko")));
 }
 
 TEST(LinkedModule, SeparateDebugInformationHasTheSameAddresses) {

@@ -192,6 +192,27 @@ TEST(Programs, SegmentsAreThoseThatAreLoaded) {
     EXPECT_FALSE(open_program(no_kernel(), folder.at("none")));
 }
 
+// What strip removes is still known by a file of debug information beside the program.
+TEST(Programs, SymbolsMayBeInADebugFile) {
+    const Folder folder;
+    folder.write("p.c", "static int __attribute__((noinline)) hidden(int a) { return a + 1; }\n"
+                        "int main(int n, char **v) { (void)v; return hidden(n); }\n");
+    folder.shell("gcc -g -O1 -o whole p.c -Wl,--build-id && "
+                 "objcopy --only-keep-debug whole p.debug && strip -o p whole && "
+                 "objcopy --add-gnu-debuglink=p.debug p");
+    const auto hidden = [&](const std::string& name) -> std::optional<uint64_t> {
+        const auto program = open_program(no_kernel(), folder.at(name));
+        EXPECT_TRUE(program) << name;
+        const auto symbol = program ? (*program)->symbol("hidden") : std::nullopt;
+        return symbol ? std::optional(symbol->address) : std::nullopt;
+    };
+    const auto address = hidden("whole");
+    EXPECT_TRUE(address);
+    EXPECT_EQ(hidden("p"), address);
+    fs::remove(folder.at("p.debug"));
+    EXPECT_EQ(hidden("p"), std::nullopt);
+}
+
 // A segment without memory has no place, and one that ends behind all addresses is damage.
 TEST(Programs, SegmentsWithoutMemoryAreNone) {
     const Folder folder;
