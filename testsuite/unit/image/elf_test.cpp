@@ -300,6 +300,28 @@ TEST(Decompress, SectionsBeginAtMultiplesOfSixteen) {
     EXPECT_EQ(found, 3U);
 }
 
+// The headers need not be behind it.
+TEST(Decompress, ASectionMayEndTheFile) {
+    const Folder folder;
+    folder.write("o.s", ".section .debug_info\n.skip 5000, 7\n");
+    folder.shell("as -o plain.o o.s && objcopy --compress-debug-sections=zlib plain.o packed.o");
+    std::string bytes = folder.bytes("packed.o");
+    const size_t end = bytes.size();
+    const Elf64_Shdr packed = Sections(bytes)[".debug_info"];
+    ASSERT_TRUE(packed.sh_flags & SHF_COMPRESSED);
+    bytes += bytes.substr(packed.sh_offset, packed.sh_size);
+    Sections sections(bytes);
+    sections[".debug_info"].sh_offset = end;
+    sections.store();
+    const auto whole = decompress_sections(bytes, "x");
+    ASSERT_TRUE(whole);
+    const auto file = ElfFile::hold(*whole, "x");
+    ASSERT_TRUE(file);
+    EXPECT_EQ((*file)->section(".debug_info")->bytes, std::string(5000, '\7'));
+    bytes.pop_back();
+    EXPECT_FALSE(decompress_sections(bytes, "x"));
+}
+
 TEST(ElfFile, SymbolsBeginAtMultiplesOfEight) {
     const Folder folder;
     folder.write("o.s", ".globl f\nf: ret\n");

@@ -132,6 +132,10 @@ TEST(Programs, FilesThatMatchAPattern) {
     EXPECT_EQ(program_files_matching(folder.at("{a,b}1")),
               (Files{folder.at("a1"), folder.at("b1")}));
     EXPECT_EQ(program_files_matching(folder.at("c*")), Files{});
+    // The header tells.
+    folder.write("h1", folder.bytes("a1").substr(0, sizeof(Elf64_Ehdr)));
+    folder.write("h2", folder.bytes("a1").substr(0, sizeof(Elf64_Ehdr) - 1));
+    EXPECT_EQ(program_files_matching(folder.at("h*")), Files{folder.at("h1")});
     EXPECT_TRUE(is_elf_file(folder.at("a1")));
     EXPECT_TRUE(is_elf_file(folder.at("a5")));
     EXPECT_FALSE(is_elf_file(folder.at("a4")));
