@@ -91,6 +91,68 @@ TEST(Diagnostics, TheSameIsRecordedOnce) {
     EXPECT_EQ(diagnostics.error_count(), 2u);
 }
 
+// Of an error and of a warning, with all that they have.
+TEST(Diagnostics, AreColouredAndUnderlined) {
+    SourceManager sources;
+    const uint32_t id = sources.add("a.stp", "one\x1b two\n\tthree");
+    Diagnostics diagnostics(sources);
+    diagnostics.report(DiagnosticKind::SyntaxError, {id, 5, 8, 0}, {"\a", "b"}).hint("\x1b[2J");
+    diagnostics.report(DiagnosticKind::UnusedLocal, {id, 10, 99, 0}, {"x"}).note({}, "\x7f");
+    diagnostics.report(DiagnosticKind::UnusedLocal, {}, {"y"});
+    const std::string places = "    one? two\n         ^~~\n    hint: ?[2J\n",
+                      warning = "    \tthree\n    \t^~~~~\ndjstap: note: ?\n",
+                      unused = ": 'y' is assigned but never read [unused-local]\n";
+    EXPECT_EQ(render_all(diagnostics),
+              "a.stp:1:6: error: unexpected ?, expected b [syntax-error]\n" + places +
+                  "a.stp:2:2: warning: 'x' is assigned but never read [unused-local]\n" + warning +
+                  "djstap: warning" + unused);
+    // As terminals have it (ECMA-48, 8.3.117): 1 is bold, 31 red, 35 magenta, 0 none of them.
+    EXPECT_EQ(render_all(diagnostics, {.color = true}),
+              "a.stp:1:6: \033[1;31merror\033[0m: unexpected ?, expected b [syntax-error]\n" +
+                  places +
+                  "a.stp:2:2: \033[1;35mwarning\033[0m: 'x' is assigned but never read "
+                  "[unused-local]\n" +
+                  warning + "djstap: \033[1;35mwarning\033[0m" + unused);
+    EXPECT_EQ(render_all(diagnostics, {.warnings = false}),
+              "a.stp:1:6: error: unexpected ?, expected b [syntax-error]\n" + places);
+    EXPECT_EQ(diagnostics.error_count(), 1u);
+}
+
+TEST(Diagnostics, ArgumentsStandWhereTheMessageHasThem) {
+    SourceManager sources;
+    Diagnostics diagnostics(sources);
+    const auto message = [&](std::initializer_list<std::string> arguments) {
+        return diagnostics.report(DiagnosticKind::SyntaxError, {}, arguments).message;
+    };
+    EXPECT_EQ(message({"{1}", "{0}"}), "unexpected {1}, expected {0}");
+    EXPECT_EQ(message({"", ""}), "unexpected , expected ");
+    EXPECT_EQ(message({"a"}), "unexpected a, expected {1}");
+    EXPECT_EQ(message({}), "unexpected {0}, expected {1}");
+}
+
+// What one of several ways reported is of no interest if another one leads to the end.
+TEST(Diagnostics, AreTakenBackAndReportedAgain) {
+    SourceManager sources;
+    const uint32_t id = sources.add("a.stp", "abc");
+    Diagnostics diagnostics(sources);
+    diagnostics.report(DiagnosticKind::SyntaxError, {id, 0, 1, 0}, {"a", "x"});
+    diagnostics.report(DiagnosticKind::SyntaxError, {id, 1, 2, 0}, {"b", "x"}).hint("h");
+    diagnostics.report(DiagnosticKind::UnusedLocal, {id, 2, 3, 0}, {"c"});
+    const std::string all = render_all(diagnostics);
+    std::vector<Diagnostic> taken = diagnostics.take_back(1);
+    ASSERT_EQ(taken.size(), 2u);
+    EXPECT_EQ(taken[0].message, "unexpected b, expected x");
+    EXPECT_EQ(taken[1].kind, DiagnosticKind::UnusedLocal);
+    EXPECT_EQ(diagnostics.all().size(), 1u);
+    EXPECT_EQ(diagnostics.error_count(), 1u);
+    EXPECT_TRUE(diagnostics.take_back(1).empty());
+    diagnostics.restore(std::move(taken));
+    EXPECT_EQ(diagnostics.error_count(), 2u);
+    EXPECT_EQ(render_all(diagnostics), all);
+    EXPECT_EQ(diagnostics.take_back(0).size(), 3u);
+    EXPECT_FALSE(diagnostics.has_errors());
+}
+
 TEST(Diagnostics, LongLinesAreCutAroundTheCaret) {
     SourceManager sources;
     std::string line(5000, 'x');
@@ -144,6 +206,22 @@ TEST(Diagnostics, JsonHoldsWhatTheTextHolds) {
     EXPECT_EQ(json["place"]["column"], 2);
     EXPECT_EQ(json["hint"], "h");
     EXPECT_EQ(json["notes"][0]["message"], "n");
+    EXPECT_EQ(json["notes"][0]["place"]["length"], 1);
+    EXPECT_EQ(json["place"]["line"], 1);
+    EXPECT_EQ(json["place"]["length"], 1);
+    EXPECT_EQ(json["place"]["file"], "a\xef\xbf\xbd.stp"); // U+FFFD: JSON is UTF-8
+    diagnostics.report(DiagnosticKind::EmptyProbe, {});
+    const auto bare = nlohmann::json::parse(render_json(diagnostics.all().back(), sources));
+    EXPECT_EQ(bare, nlohmann::json::parse(R"({"severity": "warning", "kind": "empty-probe",
+                                              "message": "this probe does nothing",
+                                              "place": null})"));
+    // Each style ends its lines.
+    const auto styles = diagnostic_styles();
+    ASSERT_EQ(styles.size(), 2u);
+    EXPECT_EQ(styles[0].name, "text");
+    EXPECT_EQ(styles[1].name, "json");
+    for (const DiagnosticStyle& style : styles)
+        EXPECT_TRUE(style.render(diagnostics.all().back(), sources, {}).ends_with("\n"));
 }
 
 TEST(Suggest, FindsTheNearestName) {
@@ -164,6 +242,20 @@ TEST(Suggest, FindsTheNearestName) {
     EXPECT_FALSE(nearest("abcde", {"abc"}).has_value());
     EXPECT_EQ(nearest("ab", {"a"}), "a");
     EXPECT_EQ(nearest("abcdef", {"xbcdey", "abcdex", "abcdey"}), "abcdex"); // the first nearest
+}
+
+// Of six characters or more, a name may be the last words of one candidate.
+TEST(Suggest, FindsLongerNames) {
+    const std::vector<std::string> one{"other", "sock_prot_num2str", "inet_num2str_v6"};
+    EXPECT_EQ(did_you_mean("num2str", one), "did you mean 'sock_prot_num2str'?");
+    EXPECT_EQ(did_you_mean("prot_num2str", one), "did you mean 'sock_prot_num2str'?");
+    EXPECT_EQ(did_you_mean("um2str", one), ""); // no word
+    EXPECT_EQ(did_you_mean("num2str", {"xyz_num2str", "sock_num2str"}), "");
+    EXPECT_EQ(did_you_mean("abcdef", {"one_more_abcdef"}), "did you mean 'one_more_abcdef'?");
+    EXPECT_EQ(did_you_mean("abcde", {"one_more_abcde"}), "");
+    EXPECT_EQ(did_you_mean("num2str", {}), "");
+    // A mistake in spelling is likelier.
+    EXPECT_EQ(did_you_mean("num2str", {"sock_num2str", "num2sr"}), "did you mean 'num2sr'?");
 }
 
 // What other languages call the arguments of a probed function.
@@ -190,4 +282,24 @@ TEST(PlainText, ReplacesWhatATerminalObeys) {
     EXPECT_EQ(without_controls("\xc2\xa0\xc3\x9b\xc2"), "\xc2\xa0\xc3\x9b\xc2");
     EXPECT_EQ(without_controls(""), "");
     EXPECT_EQ(without_controls("\xc2\xa9\xc2\x9f\xc2\xc2\x80\xc3\x80"), "\xc2\xa9?\xc2?\xc3\x80");
+}
+
+// As /proc/PID/maps has them, each byte of those of two bytes.
+TEST(PlainText, NumbersControlCharactersInOctal) {
+    EXPECT_EQ(with_octal_controls("a\nb\tc"), "a\\012b\\011c");
+    EXPECT_EQ(with_octal_controls("\x1b\x1f ~\x7f"), "\\033\\037 ~\\177");
+    EXPECT_EQ(with_octal_controls(std::string("\0x", 2)), "\\000x");
+    EXPECT_EQ(with_octal_controls("\xc2\x80\xc2\x9f"
+                                  "c"),
+              "\\302\\200\\302\\237c");
+    EXPECT_EQ(with_octal_controls("\xc2\xa0\xc3\x9b\xc2"), "\xc2\xa0\xc3\x9b\xc2");
+    EXPECT_EQ(with_octal_controls(""), "");
+}
+
+TEST(PlainText, NamesEachLine) {
+    EXPECT_EQ(lines_of("web1", "one\ntwo\n"), "web1: one\nweb1: two\n");
+    EXPECT_EQ(lines_of("web1", "one\ntwo"), "web1: one\nweb1: two\n");
+    EXPECT_EQ(lines_of("a", "one\n\n\x1b\ttwo\n\n"), "a: one\na: \na: ?\ttwo\na: \n");
+    for (const char* empty : {"", "\n"})
+        EXPECT_EQ(lines_of("web1", empty), "web1: \n");
 }
