@@ -232,6 +232,21 @@ TEST_F(OwnLibrary, VariablesHaveTheTypesOfWhatIsAssigned) {
               "m:long l:long k:long n:long o:string p:");
 }
 
+// What a function returns may be one of its parameters, whose type only a declaration tells.
+TEST_F(OwnLibrary, ResultsHaveTheTypesOfParameters) {
+    const auto names = document("function text(a:string, b) { return a }\n"
+                                "function number(a:string, b:long) { c = b return c }\n"
+                                "function unknown_one(a:long, b) { return b }\n"
+                                "probe own.first = begin { a = text(\"\", 1) b = number(\"\", 2) "
+                                "c = unknown_one(1, 2) }\n");
+    const auto first = std::ranges::find(names, "own.first", &Documentation::name);
+    ASSERT_NE(first, names.end()) << render_all(diagnostics);
+    EXPECT_EQ(variables(*first), "a:string b:long c:");
+    const auto text = std::ranges::find(names, "text", &Documentation::name);
+    ASSERT_NE(text, names.end());
+    EXPECT_EQ(text->signatures, Names{"text:string (a:string, b)"});
+}
+
 // Also in what is executed only sometimes, and again. Elements of arrays, and what the kernel has,
 // are no variables.
 TEST_F(OwnLibrary, VariablesAreAssignedInEveryStatement) {
