@@ -210,6 +210,10 @@ TEST(Regex, WhatIsTooLargeFailsQuicklyAndSaysWhy) {
     EXPECT_EQ(excess("(a|b|c|d)*a(a|b|c|d){30}", false), transitions);
     EXPECT_EQ(excess("^((a?){255}){20}$", false), work);
     EXPECT_EQ(excess("(){250}(){250}(){250}(){250}(){250}", true), steps);
+    // 201 * 99 + 97 characters, the beginning, the end, and two places before which a search skips
+    // characters.
+    EXPECT_EQ(excess("^(b{99}){201}b{97}", false), "nothing");
+    EXPECT_EQ(excess("^(b{99}){201}b{98}", false), places);
     const std::string nested(500, '(');
     EXPECT_FALSE(regex::compile(nested, true));
     EXPECT_FALSE(regex::compile(std::string(5000, 'a'), true));
