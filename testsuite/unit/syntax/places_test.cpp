@@ -151,6 +151,40 @@ TEST(Places, OfWhatHasAHint) {
         EXPECT_EQ(underlined(script, hint, true), place) << script;
 }
 
+// A bracket is named if what stands there cannot be within it.
+TEST(Places, OfBracketsThatAreNotClosed) {
+    const auto named = [](const std::string& script) {
+        Parsing parsing;
+        Diagnostics diagnostics(parsing.sources);
+        parse_file(parsing.sources, parsing.sources.add("t.stp", script), parsing.context,
+                   parsing.macros, diagnostics);
+        if (diagnostics.all().empty())
+            return std::string("nothing");
+        std::string text;
+        for (const DiagnosticNote& note : diagnostics.all().front().notes)
+            text += std::to_string(note.range.begin) + " " + note.message;
+        return text;
+    };
+    const auto not_closed = [](int at, const std::string& bracket) {
+        return std::to_string(at) + " this '" + bracket + "' is not closed";
+    };
+    EXPECT_EQ(named("probe a { if (b { c } }"), not_closed(13, "("));
+    EXPECT_EQ(named("probe a { f(b } "), not_closed(11, "("));
+    EXPECT_EQ(named("probe a { f(b; c) }"), not_closed(11, "("));
+    EXPECT_EQ(named("probe a { f(b probe c {}"), not_closed(11, "("));
+    EXPECT_EQ(named("probe a { f(b function g() {}"), not_closed(11, "("));
+    EXPECT_EQ(named("probe a { f(b"), not_closed(11, "("));
+    EXPECT_EQ(named("probe a { x = b[1 { c } }"), not_closed(15, "["));
+    EXPECT_EQ(named("probe a { x = b[1; }"), not_closed(15, "["));
+    EXPECT_EQ(named("probe a { x = b[1 }"), not_closed(15, "["));
+    EXPECT_EQ(named("probe a { if (b) {\nprobe c {}"), not_closed(17, "{"));
+    // Anything else is a mistake within it.
+    for (const char* within : {"probe a { f(b c) }", "probe a { f(b 5) }", "probe a { f(b ]) }",
+                               "probe a { x = b[1 2] }", "probe a { x = b[1)] }",
+                               "probe a { f(b if) }", "probe a { ) }", "probe a { global c }"})
+        EXPECT_EQ(named(within), "") << within;
+}
+
 // Each line has its own.
 TEST(Places, OfUnknownCharacters) {
     const std::string text = diagnostics_of("probe a { x = ' ' }\nprobe b { x = ' }", 2);
