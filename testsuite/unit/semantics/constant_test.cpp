@@ -53,6 +53,18 @@ TEST(CConstant, EachOperator) {
         EXPECT_EQ(c_constant(wrong), Value()) << wrong;
 }
 
+// C11, 6.4.4.1: a decimal number that no long can hold has no type, and is taken for an unsigned
+// one, as are others that only unsigned types can hold.
+TEST(CConstant, AreUnsignedWhereNoSignedTypeHoldsThem) {
+    for (const auto& [text, value] :
+         {std::pair("2147483647 > -1", 1), std::pair("2147483648 > -1", 1),
+          std::pair("0x7fffffff > -1", 1), std::pair("0x80000000 > -1", 0),
+          std::pair("0xffffffff > -1", 0), std::pair("0x100000000 > -1", 1),
+          std::pair("9223372036854775807 > -1", 1), std::pair("9223372036854775808 > -1", 0),
+          std::pair("0x7fffffffffffffff > -1", 1), std::pair("0x8000000000000000 > -1", 0)})
+        EXPECT_EQ(c_constant(text), Value(value)) << text;
+}
+
 // As the C compiler says, which knows the types of numbers and what they are converted to.
 TEST(CConstant, HasTheValueThatTheCompilerGivesIt) {
     const std::vector<std::string> numbers = {"0",

@@ -229,18 +229,47 @@ TEST(SemanticsAliases, AlternativesOfALibraryMayHaveErrors) {
     EXPECT_EQ(none.count("unknown-function"), 1U) << none.errors();
 }
 
-// What aliases without bodies stand for is one probe.
+// What aliases without bodies stand for is one probe, also if nobody reads what the bodies prepare.
 TEST(SemanticsAliases, WithoutBodiesAreOneProbe) {
-    const Analysis analysis("probe lib.both { exit() }", {},
-                            "probe lib.both = lib.one, lib.two {}\nprobe lib.one = begin {}\n"
-                            "probe lib.two = end {}\n");
-    ASSERT_TRUE(analysis.program) << analysis.errors();
-    ASSERT_EQ(analysis.program->probes.size(), 1U);
-    const program::Probe& probe = *analysis.program->probes[0];
-    EXPECT_EQ(probe.points.size(), 2U);
-    EXPECT_EQ(probe.point_numbers, (std::vector<uint32_t>{0, 1}));
-    EXPECT_EQ(probe.alias_names.size(), 2U);
-    EXPECT_EQ(probe.point_traits.size(), 2U);
+    for (const char* body : {"", "x = 1"}) {
+        const Analysis analysis("probe lib.both { exit() }", {},
+                                "probe lib.both = lib.one, lib.two {}\nprobe lib.one = begin { " +
+                                    std::string(body) + " }\nprobe lib.two = end { " + body +
+                                    " }\n");
+        ASSERT_TRUE(analysis.program) << analysis.errors();
+        ASSERT_EQ(analysis.program->probes.size(), 1U) << body;
+        const program::Probe& probe = *analysis.program->probes[0];
+        ASSERT_EQ(probe.points.size(), 2U) << body;
+        EXPECT_EQ(ast::to_string(*probe.points[1]), "end");
+        EXPECT_EQ(probe.point_numbers, (std::vector<uint32_t>{0, 1})) << body;
+        EXPECT_EQ(probe.alias_names, (std::vector<std::vector<std::string>>{
+                                         {"lib.both", "lib.one"}, {"lib.both", "lib.two"}}))
+            << body;
+        EXPECT_EQ(probe.point_traits.size(), 2U) << body;
+    }
+}
+
+// Points at which the same bodies run, in the same order, are one probe.
+TEST(SemanticsAliases, PointsWithTheSameBodiesAreOneProbe) {
+    const std::string library = "probe lib.before = begin, end { println(1) }\n"
+                                "probe lib.behind += error, timer.s(3) { println(3) }\n";
+    const auto points = [&](const std::string& named) {
+        const Analysis analysis("probe " + named + " { println(2) }", {}, library, false);
+        EXPECT_TRUE(analysis.program) << analysis.errors();
+        std::string text;
+        for (const auto& probe : analysis.program->probes) {
+            for (const ast::ProbePoint* point : probe->points)
+                text += ast::to_string(*point) + " ";
+            text += "| ";
+        }
+        return text;
+    };
+    EXPECT_EQ(points("lib.before"), "begin end | ");
+    EXPECT_EQ(points("lib.behind"), "error timer.s(3) | ");
+    EXPECT_EQ(points("lib.before, lib.behind"), "begin end | error timer.s(3) | ");
+    EXPECT_EQ(points("lib.behind, timer.s(1)"), "error timer.s(3) | timer.s(1) | ");
+    EXPECT_EQ(points("timer.s(1), lib.behind, timer.s(2)"),
+              "timer.s(1) timer.s(2) | error timer.s(3) | ");
 }
 
 TEST(SemanticsNames, SimilarVariablesAreOffered) {

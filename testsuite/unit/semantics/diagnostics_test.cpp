@@ -357,6 +357,11 @@ TEST(SemanticsDiagnostics, SeveralMistakesAreAllReported) {
     const Analysis within("probe begin { nowhere[prnt(1)] = 2 }");
     EXPECT_EQ(within.count("unknown-array"), 1u) << within.errors();
     EXPECT_EQ(within.count("unknown-function"), 1u) << within.errors();
+    // Arguments are read, whatever becomes of the call: x is used.
+    const Analysis called("probe begin { x = 1; prnt(pidd(), x); pid(1, tidd(), x) }");
+    EXPECT_EQ(called.count("unknown-function"), 3u) << called.errors();
+    EXPECT_EQ(called.count("argument-count"), 1u) << called.errors();
+    EXPECT_EQ(called.diagnostics.all().size(), 4u) << called.errors();
 }
 
 TEST(SemanticsDiagnostics, LibraryCodeGivesNoWarnings) {

@@ -170,6 +170,9 @@ TEST(SemanticsEdges, OneMistakeIsOneError) {
              {"foreach (k in a) a = k", "key-count"},
              {"foreach (k in a) { a++; println(k) }", "key-count"},
              {"foreach (k in a) foreach (a in a) println(k)", "foreach-variable"},
+             {"println(nowhere[1] . \"\")", "unknown-array"},
+             {"println(nowhere[1]++ . \"\")", "unknown-array"},
+             {"println((nowhere[1] = 2) . \"\")", "unknown-array"},
              {"x = t; y = t; t <<< 1", "statistic-value"}}) {
         const Analysis analysis(std::string("global a, t probe begin { a[1] = 1; ") + statements +
                                 " }");

@@ -250,11 +250,20 @@ TEST(SemanticsStatistics, LimitsOfHistogramsAndShifts) {
         EXPECT_EQ(errors(good, "variance-range"), 0U) << good;
     for (const char* bad : {"@variance(s, 63)", "@variance(s, -1)"})
         EXPECT_EQ(errors(bad, "variance-range"), 1U) << bad;
-    const auto conflicts = [](const std::string& first, const std::string& second) {
+    const auto conflicts = [](const std::string& first, const std::string& second,
+                              const char* tag = "histogram-conflict") {
         return Analysis("global s probe begin { s <<< 1; print(" + first + "); print(" + second +
                         ") }")
-            .count("histogram-conflict");
+            .count(tag);
     };
+    // Without one, the shift is 0.
+    EXPECT_EQ(conflicts("@variance(s)", "@variance(s, 0)", "variance-conflict"), 0U);
+    EXPECT_EQ(conflicts("@variance(s, 1)", "@variance(s)", "variance-conflict"), 1U);
+    const Analysis shifted("global s, t probe timer.s(1) { s <<< 1; t <<< 1; println(@variance(s), "
+                           "@variance(t, 62)) }");
+    ASSERT_TRUE(shifted.program) << shifted.errors();
+    EXPECT_EQ(shifted.global("s").statistic.variance_shift, 0);
+    EXPECT_EQ(shifted.global("t").statistic.variance_shift, 62);
     const std::string one = "@hist_linear(s, 0, 9, 2)";
     EXPECT_EQ(conflicts(one, one), 0U);
     EXPECT_EQ(conflicts("@hist_log(s)", "@hist_log(s)"), 0U);

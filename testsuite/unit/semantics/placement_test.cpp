@@ -93,6 +93,13 @@ TEST(Placement, GlobalsWithoutASumKeepTheirProbesOnHosts) {
                          "{ if (n++ > 3) println(n) } probe timer.s(1) { n = 0 }"),
               there + std::string(
                           "timer.s(1): runs on each host: the hosts' values of 'n' have no sum\n"));
+    // Likewise one that is read at the entry, for a probe of the return.
+    EXPECT_EQ(placements(std::string("global n ") + hit +
+                         "{ n++ } probe kernel.function(\"f\").return { println(@entry(n)) } "
+                         "probe timer.s(1) { n = 0 }"),
+              there + std::string(
+                          "kernel.function(\"f\").return: runs on each host: it is hit there\n"
+                          "timer.s(1): runs on each host: the hosts' values of 'n' have no sum\n"));
     EXPECT_EQ(placements(std::string("global s ") + hit +
                          "{ s <<< 3 } probe end { println(@variance(s)) }"),
               there +

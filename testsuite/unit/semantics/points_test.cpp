@@ -48,7 +48,8 @@ TEST(PointShapes, StarsInNamesStandForFamilies) {
                               {"kernel.function(STRING).call", 0},
                               {"kernel.trace(STRING)", 0},
                               {"kernel.data(STRING)", PointIsNotSupported},
-                              {"timer.s(NUMBER)", 0}});
+                              {"timer.s(NUMBER)", 0},
+                              {"timer.profile.freq.hz(NUMBER)", 0}});
     auto meant = [&](std::vector<std::pair<std::string, Argument>> components) {
         std::string text;
         for (const auto& each : shapes.matching(point(std::move(components)).components))
@@ -72,6 +73,13 @@ TEST(PointShapes, StarsInNamesStandForFamilies) {
     EXPECT_EQ(" kernel.trace", meant({{"**l**tr**", Argument::String}}));
     EXPECT_EQ("", meant({{"**n**tr**", Argument::String}, {"call", Argument::None}}));
     EXPECT_EQ(" timer.s", meant({{"t**s", Argument::Number}}));
+    // The fewest parts are tried first; what was tried in vain leaves nothing.
+    for (const auto& parts : std::initializer_list<std::vector<std::pair<std::string, Argument>>>{
+             {{"**", Argument::None}, {"hz", Argument::Number}},
+             {{"t**", Argument::None}, {"**z", Argument::Number}},
+             {{"**", Argument::None}, {"freq", Argument::None}, {"hz", Argument::Number}},
+             {{"timer", Argument::None}, {"**", Argument::None}, {"*", Argument::Number}}})
+        EXPECT_EQ(" timer.profile.freq.hz", meant(parts)) << parts.size() << parts[0].first;
 }
 
 TEST(PointShapes, OfAllFamiliesAreThoseThatAreListed) {

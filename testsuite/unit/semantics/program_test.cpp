@@ -108,6 +108,8 @@ TEST(SemanticsStacks, TextsRemainWhereAnythingElseIsAKey) {
           "a[backtrace(), 1]++; foreach ([s, n-] in a) println(s); foreach ([s-, n] in a) "
           "println(s)",
           "a[backtrace(), 1]++; foreach ([s, n] in a[\"x\", *]) println(s)",
+          "a[backtrace()]++; a[unset]++",
+          "b[1] = \"x\"; foreach (s = k in b) a[s]++; s = backtrace(); a[s]++",
           "try { error(\"e\") } catch (s) { a[s]++ } a[backtrace()]++"})
         EXPECT_EQ(key_of(body), program::Type::String) << body;
 }
@@ -117,6 +119,11 @@ TEST(SemanticsStacks, FunctionsTakeAndReturnText) {
                       "probe kernel.function(\"f\") { println(f(backtrace())) }");
     ASSERT_TRUE(analysis.program) << analysis.errors();
     EXPECT_EQ(analysis.global("a").keys[0], program::Type::String);
+    // What is never set is an empty text there, too.
+    Analysis unset("global a function f() { a[unset]++ } "
+                   "probe kernel.function(\"f\") { a[backtrace()]++; f() }");
+    ASSERT_TRUE(unset.program) << unset.errors();
+    EXPECT_EQ(unset.global("a").keys[0], program::Type::String);
 }
 
 TEST(SemanticsStacks, CodeInCHasText) {
