@@ -165,6 +165,11 @@ TEST(SemanticsReturnProbes, ReadBehindAnIndexAtTheReturn) {
 TEST(SemanticsProgram, ValuesAreShownAsTheyAreWritten) {
     EXPECT_EQ(body("probe kernel.function(\"f\") { println($x$, $x$$, $x->y[2]$, &$x->y) }"),
               "printf(\"%s%s%s%d\\n\", $x$, $x$$, $x->y[2]$, &$x->y)");
+    // Of a marker, these are strings; elsewhere they are variables, which are numbers.
+    EXPECT_EQ(body("probe kernel.mark(\"m\") { println($name, $format, $arg1) }"),
+              "printf(\"%s%s%d\\n\", $name, $format, $arg1)");
+    EXPECT_EQ(body("probe kernel.function(\"f\") { println($name, $format, $value) }"),
+              "printf(\"%d%d%d\\n\", $name, $format, $value)");
     EXPECT_EQ(body("probe begin { println(\"\\177\\001\\t\") }"),
               "printf(\"%s\\n\", \"\\177\\001\\t\")");
     EXPECT_EQ(body("global a probe begin { a[1] = 2; foreach (v = k in a) println(k, v) }"),

@@ -270,6 +270,13 @@ const std::vector<Case>& cases() {
         // context
         {"target-in-function", "function f() { return $x } probe begin { print(f()) }",
          "'$x' is used in a function", "as an argument"},
+        {"target-in-function", "function f() { return @var(\"v\") } probe begin { print(f()) }",
+         "'@var' is used in a function", "@var(\"name@file\", \"kernel\")"},
+        {"condition-local", "probe timer.s(1) if (@var(\"v\")) { exit() }",
+         "'@var' in a probe's condition", "next"},
+        {"no-address", "probe kernel.function(\"f\") { print(&$$vars) }", "'&' applies only"},
+        {"not-indexable", "probe kernel.function(\"f\") { print($$vars[0]) }", "a string"},
+        {"not-a-structure", "probe kernel.function(\"f\") { print($$vars->x) }", "no members"},
         {"target-write", "probe kernel.function(\"f\") { $x = 5 }",
          "'$x' belongs to the probed program", "-g"},
         {"entry-outside-return", "probe kernel.function(\"f\") { print(@entry(pid())) }",

@@ -281,7 +281,7 @@ TEST(SemanticsEdges, ValuesOfTheEntryAreTheSameIfTheirTextsAre) {
           "$x->y[2]->z, $x->y[3]->z", "$x->y$, $x->y", "$x->y$, $x->y$$", "$x->y->z, $x->y",
           "@entry($x), @entry($x)", "$$vars, $$parms"})
         EXPECT_EQ(kept(others), 2U) << others;
-    EXPECT_EQ(kept("$return, @var(\"v\")"), 0U);
+    EXPECT_EQ(kept("$return, $$return, $$name, @var(\"v\")"), 0U);
     // What is behind a variable index is read at the return.
     EXPECT_EQ(kept("$p->a[pid()]->b"), 1U);
     EXPECT_EQ(kept("$p->a[1]->b[pid()]"), 1U);
