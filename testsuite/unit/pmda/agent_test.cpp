@@ -15,6 +15,7 @@
 #include <set>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <sys/utsname.h>
 #include <thread>
 
@@ -178,9 +179,17 @@ class AgentTest : public testing::Test {
     std::string log_;
 };
 
+// It looks at its scripts more often than it is asked: a request is read only when there is one.
 TEST_F(AgentTest, RunsAsLongAsPmcdDoes) {
+    pmcd_.connection = FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    const itimerspec often{{0, 200'000'000}, {0, 200'000'000}};
+    ASSERT_EQ(timerfd_settime(pmcd_.connection.get(), 0, &often, nullptr), 0);
     int asked = 0;
-    EXPECT_EQ(run({[&] { return ++asked == 3; }}), 0);
+    const auto request = [&, times = uint64_t{0}]() mutable {
+        EXPECT_EQ(::read(pmcd_.connection.get(), &times, sizeof times), 8) << "there is none";
+        return ++asked == 3;
+    };
+    EXPECT_EQ(run({request}), 0);
     EXPECT_EQ(asked, 3);
     EXPECT_TRUE(dispatch_.comm.flags & PMDA_FLAG_AUTHORIZE) << "pmcd tells who its clients are";
     pmcd_.status = -1;
