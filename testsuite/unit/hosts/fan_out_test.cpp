@@ -2,6 +2,7 @@
 #include "fan_out_fixture.h"
 
 #include <algorithm>
+#include <cerrno>
 
 namespace djstap::hosts {
 namespace {
@@ -79,6 +80,23 @@ TEST_F(FanOutTest, AHostThatEndsByItselfHasNotFailed) {
     EXPECT_EQ(failure(0), "");
     EXPECT_EQ(frames_["web1"], "DhelloGGE");
     EXPECT_TRUE(hosts_.leftovers().empty());
+}
+
+// An error of before is none of its streams, which have ended both.
+TEST_F(FanOutTest, AHostEndsWhateverHasFailedBefore) {
+    record("web1");
+    hosts_.write("web1.ends", "");
+    FanOut& all = open("web1");
+    load();
+    go();
+    int looks = 0; // since its output has ended: each waits for what happens next
+    while (all.host(0).stage() != Stage::Ended) {
+        looks += all.host(0).output_descriptor() < 0;
+        errno = EAGAIN;
+        all.serve(milliseconds(10));
+    }
+    EXPECT_LT(looks, 200);
+    EXPECT_EQ(failure(0), "");
 }
 
 TEST_F(FanOutTest, NamesWhyAHostCannotBeReached) {
