@@ -69,6 +69,20 @@ TEST_F(Trusted, FilesAreOpened) {
     EXPECT_EQ(opened(longer), "EPERM");
     ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
     EXPECT_EQ(opened(at("pipe")), "EPERM") << "nobody waits for a writer";
+    ASSERT_EQ(mknod(at("socket").c_str(), S_IFSOCK | 0600, 0), 0);
+    EXPECT_EQ(opened(at("socket")), "another error") << "ENXIO, as open(2) says";
+}
+
+// A relative name says nothing where the working folder is gone.
+TEST_F(Trusted, NamesInAFolderThatIsGoneAreNot) {
+    const fs::path before = fs::current_path();
+    fs::current_path(folder("gone"));
+    fs::remove(at("gone"));
+    const std::string why = said("file"), there = opened("file"), whole = opened(at("file"));
+    fs::current_path(before);
+    EXPECT_EQ(why, "file: No such file or directory");
+    EXPECT_EQ(there, "EPERM");
+    EXPECT_EQ(whole, "content");
 }
 
 TEST_F(Trusted, WhatOthersMayWriteIsNot) {
