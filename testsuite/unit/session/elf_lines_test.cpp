@@ -108,6 +108,7 @@ TEST(ElfLines, AreThoseOfAddr2line) {
 TEST(ElfLines, OfNoFileAreNone) {
     EXPECT_FALSE(lines_of(""));
     EXPECT_FALSE(lines_of("no ELF file, but longer than the header of one would be: 64 bytes"));
+    EXPECT_FALSE(lines_of(file_with("", std::string("/s\0", 3)))) << "names of folders alone";
 }
 
 // Each byte stands for a file, whose path is that of its folder.

@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -331,6 +332,22 @@ TEST_F(WatchdogTest, DoesNothingWhenItIsDismissed) {
         const Watchdog watchdog("demo", true); // which its end dismisses
     }
     EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "it has ended by then";
+    EXPECT_EQ(kernel.deletes(), 0);
+}
+
+// The session goes on without it.
+TEST_F(WatchdogTest, IsNoneWhereNothingCanBeOpened) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit none = before;
+    none.rlim_cur = 0;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    {
+        Watchdog watchdog("demo", true);
+        setrlimit(RLIMIT_NOFILE, &before);
+        EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "there is no other process";
+        watchdog.hand_over();
+    }
     EXPECT_EQ(kernel.deletes(), 0);
 }
 

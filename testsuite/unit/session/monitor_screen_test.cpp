@@ -345,6 +345,30 @@ TEST_F(MonitorOutputTest, SaysNoWarningsIfTheyAreNotWanted) {
               "the last line\n|ERROR: bad? near here\n");
 }
 
+// They remain when the screen is gone, but nobody has to wait for that.
+TEST_F(MonitorOutputTest, ShowsMessagesAtOnce) {
+    for (const bool is_error : {false, true}) {
+        drawn_.clear();
+        quits_at_ = is_error ? "ERROR: bad? near here" : "WARNING: careful";
+        written_by([&](Output& output) {
+            ModuleMeta meta;
+            meta.formats = {{"%d", "l", DJS_SHOWS_BEGIN, 0}};
+            output.begin(meta, RecordClock());
+            output.flush();
+            if (is_error)
+                output.error("bad\x1b", "here");
+            else
+                output.warning("careful");
+            const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+            while (!output.is_closed() && std::chrono::steady_clock::now() < end)
+                output.flush();
+            output.end();
+            return std::string();
+        });
+        EXPECT_EQ(quits_at_, "") << drawn_;
+    }
+}
+
 // Keys are looked at now and then while many events come.
 TEST_F(MonitorOutputTest, LooksAtKeysWhileEventsCome) {
     type("q");

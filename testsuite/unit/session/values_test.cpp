@@ -77,6 +77,19 @@ TEST(KernelSymbols, AreFunctionsOfEachKind) {
         EXPECT_EQ(symbols.name_of(address), name) << address;
 }
 
+// Modules are listed in the order in which they were loaded, wherever that was.
+TEST(KernelSymbols, AreFoundWhateverTheirOrder) {
+    const KernelSymbols symbols("0000000000000050 T late\n"
+                                "0000000000000010 t early\t[one]\n"
+                                "0000000000000030 t middle\t[two]\n"
+                                "0000000000000030 t alias\t[two]\n");
+    const std::pair<uint64_t, const char*> all[] = {{0xf, ""},        {0x10, "early"},
+                                                    {0x2f, "early"},  {0x30, "middle"},
+                                                    {0x4f, "middle"}, {0x50, "late"}};
+    for (const auto& [address, name] : all)
+        EXPECT_EQ(symbols.name_of(address), name) << address;
+}
+
 TEST_F(Formats, CsvQuotesWhatSpreadsheetsWouldDivide) {
     const uint32_t element = format("", "ss", "a,b", 1);
     open({"csv:v"});
