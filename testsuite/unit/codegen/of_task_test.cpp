@@ -195,6 +195,26 @@ TEST_F(OfTask, RecordsHaveItsFields) {
     }
 }
 
+// A name is the record's last 16 bytes, and nothing is written behind them.
+TEST_F(OfTask, NamesEndRecords) {
+    constexpr size_t ring_bytes = 4096, size = sizeof(djs_record) + 16;
+    load("probe timer.s(1) { println(execname()) }");
+    char* const ring = code_.variable("ring", ring_bytes);
+    std::memset(ring, 0x55, ring_bytes);
+    const auto of_cpu = [this](const std::string& field) -> int64_t& {
+        return *reinterpret_cast<int64_t*>(code_.at("djs_cpu") +
+                                           script_.offsets.at("djs_cpu." + field).second);
+    };
+    of_cpu("data") = reinterpret_cast<int64_t>(ring);
+    of_cpu("mask") = ring_bytes - 1;
+    of_cpu("limit") = ring_bytes;
+    std::memcpy(&of_task<char>("comm"), "123456789012345", 16);
+    run();
+    EXPECT_EQ(of_cpu("head"), static_cast<int64_t>(size));
+    EXPECT_EQ(std::string(ring + sizeof(djs_record), 16), std::string("123456789012345", 16));
+    EXPECT_EQ(std::string(ring + size, ring_bytes - size), std::string(ring_bytes - size, '\x55'));
+}
+
 // An idle task's parent may be gone: what is no address of the kernel is not read.
 TEST_F(OfTask, AParentThatIsGoneIsNone) {
     load("global a = 5\nprobe timer.s(1) { a = ppid() }\nprobe end { println(a) }");

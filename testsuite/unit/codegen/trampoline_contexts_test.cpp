@@ -7,6 +7,8 @@
 #include "arch/arch.h"
 #include "include/script.h"
 
+#include <set>
+
 namespace djstap {
 namespace {
 
@@ -207,6 +209,7 @@ TEST_F(TrampolineContexts, RegistersAreThereForThoseWhoAsk) {
             },
             [&] {
                 char* const stack = code_.variable("stack", 65536) + 32768;
+                std::memset(stack - 32768, 0x5a, 32768); // of those who were there before
                 EXPECT_EQ(call_on(stack, 0, 30, 12), 42u);
                 EXPECT_EQ(log_, "(f)");
                 EXPECT_EQ(found_.has_registers, ask || options_.forms == HandlerForms::Called);
@@ -222,6 +225,16 @@ TEST_F(TrampolineContexts, RegistersAreThereForThoseWhoAsk) {
                 EXPECT_EQ(of(arch::stack_pointer()), reinterpret_cast<uint64_t>(stack - 8));
                 EXPECT_EQ(of(arch::instruction_pointer()),
                           reinterpret_cast<uint64_t>(in_memory(site_of(0) + 5)));
+                if (options_.forms == HandlerForms::Called)
+                    return; // the context's own memory
+                std::set<size_t> known{static_cast<size_t>(arch::stack_pointer()),
+                                       static_cast<size_t>(arch::instruction_pointer())};
+                for (const PtReg argument : arch::argument_registers())
+                    known.insert(static_cast<size_t>(argument));
+                for (size_t i = 0; i < found_.registers.size(); i++)
+                    if (!known.count(i)) {
+                        EXPECT_EQ(found_.registers[i], 0u) << i;
+                    }
             });
 }
 
@@ -270,6 +283,38 @@ TEST_F(TrampolineContexts, StacksBeginAtTheEntry) {
                 EXPECT_EQ(pointer_, reinterpret_cast<uint64_t>(stack - 8));
                 EXPECT_EQ(frame_, frame);
             });
+}
+
+// Only a context takes the locks at the entry; what is constant has none.
+TEST_F(TrampolineContexts, EntryValuesOfGlobalsAreReadUnderTheirLocks) {
+    Global* const fixed = global("fixed", Type::Long, Storage::Constant);
+    fixed->initial_number = 5;
+    Global* const locked = global("locked", Type::Long, Storage::Locked);
+    for (const Global* const read : {fixed, locked})
+        for (const bool in_sum : {false, true}) {
+            program_.probes.clear();
+            plan_ = {};
+            more_ = 0;
+            log_.clear();
+            Probe* const made = probe_of(HandlerKind::Return, 0);
+            ExpressionPtr value = value_of(read);
+            if (in_sum) {
+                auto sum = std::make_unique<Arithmetic>();
+                sum->op = ast::BinaryOp::Add;
+                sum->left = number(1);
+                sum->right = std::move(value);
+                value = std::move(sum);
+            }
+            made->entry_values.push_back(std::move(value));
+            made->body->statements.push_back(add(n_, std::make_unique<EntryValue>()));
+            load();
+            const int64_t expected = read == locked ? 9 : 5;
+            if (read == locked)
+                code_.as<int64_t>("djs_global_locked") = 9;
+            EXPECT_EQ(call(0, 30, 12), 42u);
+            EXPECT_EQ(counter(0), expected + in_sum);
+            EXPECT_EQ(log_, read == locked ? "()" : "") << in_sum;
+        }
 }
 
 // A read at the entry that fails leaves no values for the return.
