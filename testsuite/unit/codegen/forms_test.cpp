@@ -5,6 +5,8 @@
 #include "generate.h"
 #include "kernel_handlers.h"
 
+#include "arch/arch.h"
+
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Module.h>
@@ -379,6 +381,83 @@ TEST_F(FormsOfTrampolines, ManyAreSimplified) {
     ASSERT_TRUE(object);
     const auto code = listing(object->object, "djs_body_0");
     EXPECT_GE(uses(code, "0x4d2"), 1u); // 1234
+    // Local variables are in registers, also those of loops.
+    const auto loop =
+        script.compile("global n, c\nprobe timer.s(1) { while (i < n) { i++; x += i * i } c = x }\n"
+                       "probe timer.s(2) { n = get_cycles() }\nprobe end { println(n, c) }");
+    ASSERT_TRUE(loop);
+    const auto instructions = listing(loop->object, "djs_body_0");
+    EXPECT_GE(uses(instructions, "imul"), 1u);
+    EXPECT_EQ(uses(instructions, "(%rsp)"), 0u);
+}
+
+// A tracepoint's handler may be large: whoever asks whether it has room for its frame has none.
+TEST_F(FormsOfTrampolines, TracepointsAskBeforeTheyTakeStack) {
+    call_function(HandlerKind::Entry, Mechanism::Tracepoint);
+    options_.forms = HandlerForms::Separate;
+    enlarge("djs_tracepoint_body_0", 2048);
+    const auto object = generate();
+    ASSERT_TRUE(object) << render_all(diagnostics_);
+    const auto largest_frame = [&](const std::string& function) {
+        uint64_t most = 0;
+        for (const std::string& instruction : listing(object->object, function)) {
+            const size_t number = instruction.find('$');
+            if (instruction.starts_with("sub ") && instruction.ends_with(",%rsp") &&
+                number != std::string::npos)
+                most = std::max<uint64_t>(
+                    most, std::strtoull(instruction.c_str() + number + 1, nullptr, 0));
+        }
+        return most;
+    };
+    EXPECT_GE(largest_frame("djs_tracepoint_body_0"), 2048u);
+    EXPECT_LT(largest_frame("djs_tracepoint_0"), 512u);
+}
+
+// Handlers follow each other: what one keeps in the trampoline's frame, the next one may overwrite.
+TEST_F(FormsOfTrampolines, HandlersShareTheMemoryOfRegisters) {
+    const auto used = [&](unsigned handlers) {
+        program_.probes.clear();
+        program_.functions.clear();
+        plan_ = {};
+        auto function = std::make_unique<Function>();
+        function->name = function->intrinsic = "own";
+        function->return_type = Type::Long;
+        function->arguments = true;
+        for (unsigned i = 0; i < handlers; i++) {
+            auto call = std::make_unique<Call>();
+            call->function = function.get();
+            std::vector<StatementPtr> body;
+            body.push_back(evaluate(std::move(call)));
+            probe(std::move(body));
+        }
+        program_.functions.push_back(std::move(function));
+        if (handlers == 2)
+            join_trampolines();
+        return explained().second;
+    };
+    const uint64_t registers = arch::saved_register_count() * sizeof(uint64_t);
+    const uint64_t one = used(1), two = used(2);
+    EXPECT_GE(one, registers);
+    EXPECT_LT(two, one + registers);
+}
+
+// Equal regular expressions of a script have one automaton.
+TEST(FormsOfHandlers, EqualPatternsShareTheirTables) {
+    const auto tables = [](const std::string& more) {
+        KernelScript script;
+        size_t found = 0;
+        script.options.plant = [&found](llvm::Module& module) {
+            for (const llvm::GlobalVariable& variable : module.globals())
+                found += variable.getName().starts_with("djs_regex");
+        };
+        script.compile("global c, t\nprobe timer.s(1) { if (t =~ \"a+b\") c++\n" + more +
+                       " }\nprobe timer.s(2) { t = sprintf(\"%d\", c) }");
+        return found;
+    };
+    const size_t one = tables("");
+    EXPECT_GE(one, 1u);
+    EXPECT_EQ(tables("if (t =~ \"a+b\") c += 2"), one);
+    EXPECT_EQ(tables("if (t =~ \"a+c\") c += 2"), 2 * one);
 }
 
 // A sanitizer alone is no reason to optimize.
