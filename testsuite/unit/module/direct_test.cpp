@@ -107,6 +107,20 @@ TEST(OptionTries, AreAnsweredAsTheCompilerWould) {
     EXPECT_FALSE(asked_nothing_else(*tries, outcome->output));
 }
 
+// Others contain options that the compiler does not have, until it is known which these are. Blanks
+// may follow a question.
+TEST(OptionTries, OfOptionsAreAnsweredFirst) {
+    AskingFolder folder("flags += $(call try-run,$(CC) -Werror $(flags) -fbad -c -x c /dev/null -o "
+                        "\"$$TMP\"  ,-fbad,-finstead)\n"
+                        "flags += $(call try-run,echo $(flags) >>asked,-Dyes,-Dno)\n");
+    folder.compiler(choosy_compiler);
+    const auto tries = folder.ask();
+    ASSERT_TRUE(tries);
+    EXPECT_NE(tries->commands.find("use -DX -finstead -Dyes\n"), std::string::npos)
+        << tries->commands;
+    EXPECT_EQ(*read_file(folder.path + "/asked"), "-DX -finstead\n");
+}
+
 // Each question's answer is what was assumed until that of the question before it proves wrong: so
 // many rounds find one wrong answer each, and the last one none.
 TEST(OptionTries, AreRepeatedSixTimes) {
