@@ -364,6 +364,20 @@ TEST_F(FakeQemu, AFrameThatDoesNotComeIsAFailureWithTheLog) {
     EXPECT_EQ(gone->expect(GUEST_DONE, soon()).failure().message, "QEMU failed with status 7");
 }
 
+// Whatever else has its end of the guest's port.
+TEST_F(FakeQemu, ThatEndsIsNotWaitedFor) {
+    serve("", "sleep 100 </dev/null >/dev/null 2>&1 & echo $! > other",
+          "echo '{\"QMP\":{}}' >&$qmp; read -r line <&$qmp; echo '{\"return\":{}}' >&$qmp\n"
+          "exit 7");
+    auto machine = start();
+    ASSERT_TRUE(machine);
+    const auto gone = machine->expect(GUEST_DONE, soon());
+    for (const std::string& process : lines_of("other"))
+        kill(std::stoi(process), SIGKILL);
+    ASSERT_FALSE(gone);
+    EXPECT_EQ(gone.failure().message, "QEMU failed with status 7");
+}
+
 TEST_F(FakeQemu, IsInterruptedUnlessItHasEnded) {
     serve("case $line in *inject-nmi*) exit 0 ;; esac");
     auto machine = start();

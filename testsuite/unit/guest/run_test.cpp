@@ -6,6 +6,7 @@
 #include "guest/protocol.h"
 #include "support.h"
 
+#include <array>
 #include <csignal>
 #include <cstring>
 #include <ctime>
@@ -231,6 +232,29 @@ TEST_F(RunInGuest, GivesTheCommandAndPassesItsOutput) {
     EXPECT_EQ(strings[5], "HOME=/root");
 }
 
+// A saved guest would draw the same random numbers each time, even if one word were the same.
+TEST_F(RunInGuest, RandomNumbersBeginWithOthersEachTime) {
+    const auto words = [&] {
+        std::string clock;
+        const auto outcome = run([&](PlayedAgent& agent, pid_t) {
+            clock = agent.expect(GUEST_CLOCK);
+            agent.whole(GUEST_ARCHIVE);
+            agent.say(GUEST_DONE);
+            agent.whole(GUEST_COMMAND);
+            agent.exit(0);
+        });
+        EXPECT_TRUE(outcome);
+        std::array<uint64_t, 8> made{};
+        EXPECT_EQ(clock.size(), 16 + sizeof made);
+        if (clock.size() == 16 + sizeof made)
+            memcpy(made.data(), clock.data() + 16, sizeof made);
+        return made;
+    };
+    const auto first = words(), second = words();
+    for (size_t i = 0; i < first.size(); i++)
+        EXPECT_NE(first[i], second[i]) << i;
+}
+
 TEST_F(RunInGuest, AnEnvironmentOfAnySizeIsAllThatTheCommandHas) {
     const std::string large = "LARGE=" + std::string(300'000, 'x');
     job_.environment = {"A=1", large};
@@ -340,6 +364,8 @@ TEST_F(RunInGuest, SignalsWaitForTheCommand) {
         agent.expect(GUEST_INPUT);
         EXPECT_EQ(agent.expect(GUEST_SIGNAL), number_bytes(SIGINT));
         EXPECT_EQ(agent.expect(GUEST_SIGNAL), number_bytes(SIGTERM));
+        mailbox.post(SIGHUP); // and nothing is between
+        EXPECT_EQ(agent.expect(GUEST_SIGNAL), number_bytes(SIGHUP));
         agent.exit(128 + SIGTERM);
     });
     ASSERT_TRUE(outcome);
