@@ -102,7 +102,10 @@ class RunsInNoGuest : public testing::Test {
   protected:
     std::optional<FinishedRun> run(const std::string& command = "",
                                    GuestFiles guest_files = GuestFiles::None) {
-        invocation = std::make_unique<Invocation>(accept({"--guest=/none/such", "-e", "x"}));
+        Words words{"--guest=/none/such", "-e", "x"};
+        if (!output.empty())
+            words.insert(words.begin(), {"-o", output});
+        invocation = std::make_unique<Invocation>(accept(std::move(words)));
         invocation->options.command = command;
         KernelFiles files;
         files.release = "9.9.1-own";
@@ -117,7 +120,7 @@ class RunsInNoGuest : public testing::Test {
     const Diagnostic& last() const { return invocation->diagnostics.all().back(); }
 
     const test::TestFolder folder;
-    std::string reader = "/bin/true";
+    std::string reader = "/bin/true", output;
     std::unique_ptr<Invocation> invocation;
 
   private:
@@ -137,6 +140,15 @@ TEST_F(RunsInNoGuest, NeedTheCommand) {
     ASSERT_EQ(invocation->diagnostics.error_count(), 1u);
     EXPECT_EQ(last().kind, DiagnosticKind::GuestUnavailable);
     EXPECT_TRUE(last().message.starts_with("-c: ")) << last().message;
+}
+
+// They are opened here, before a guest is started.
+TEST_F(RunsInNoGuest, NeedTheirOutputs) {
+    output = folder.file("none/output");
+    EXPECT_FALSE(run());
+    ASSERT_EQ(invocation->diagnostics.error_count(), 1u);
+    EXPECT_EQ(last().kind, DiagnosticKind::WorkFiles);
+    EXPECT_EQ(last().message, output + ": No such file or directory");
 }
 
 TEST_F(RunsInNoGuest, NeedTheKernel) {

@@ -217,6 +217,41 @@ TEST_F(Passes, TheRuntimeIsToldWhatTheScriptCalls) {
     EXPECT_FALSE(others.contains("djs_fn_pid"));
 }
 
+// Whoever asks for the files of a run gets all of them, or is told why not.
+TEST_F(Passes, FilesThatCannotBeKeptEndTheRun) {
+    {
+        const test::Environment nowhere("TMPDIR", "/proc/none");
+        auto script = parsed({"-k", "--runtime=user"});
+        ASSERT_TRUE(script) << told();
+        EXPECT_FALSE(analyze(*invocation_, std::move(*script)));
+        EXPECT_TRUE(told().starts_with("cannot create a temporary folder such as /proc/none/"))
+            << told();
+    }
+    const test::TestFolder place;
+    const test::Environment temporary("TMPDIR", place.path);
+    auto script = parsed({"-k", "--runtime=user"});
+    ASSERT_TRUE(script) << told();
+    auto analyzed = analyze(*invocation_, std::move(*script));
+    ASSERT_TRUE(analyzed) << told();
+    auto resolved = resolve(*invocation_, std::move(*analyzed));
+    ASSERT_TRUE(resolved) << told();
+    const auto folder = invocation_->work.path();
+    ASSERT_TRUE(folder);
+    EXPECT_TRUE(std::filesystem::exists(*folder + "/script.stp"));
+    std::filesystem::create_directory(*folder + "/script.ll");
+    EXPECT_FALSE(generate(*invocation_, std::move(*resolved)));
+    EXPECT_EQ(invocation_->diagnostics.error_count(), 1u);
+    EXPECT_NE(told().find(*folder + "/script.ll"), std::string::npos) << told();
+}
+
+TEST_F(Passes, CodeForAKernelNeedsIt) {
+    ASSERT_TRUE(parsed({}));
+    invocation_->images.refuse({"there is no kernel", ""});
+    EXPECT_FALSE(generate(*invocation_, {}));
+    EXPECT_EQ(told(), "there is no kernel\n");
+    EXPECT_EQ(invocation_->diagnostics.all().back().kind, DiagnosticKind::KernelUnusable);
+}
+
 // SystemTap 1.8 moved the arguments of C functions.
 TEST_F(Passes, TheProgramKnowsItsLanguage) {
     auto script = parsed({"--compatible=3.1"}, "probe begin {}");

@@ -162,10 +162,10 @@ class WholeRuns : public testing::Test {
         return names;
     }
 
+    const test::TestFolder folder_;
     std::string told, printed;
 
   private:
-    const test::TestFolder folder_;
     const test::Environment cache_{"DJSTAP_CACHE", folder_.file("cache")},
         temporary_{"TMPDIR", folder_.path};
 };
@@ -222,6 +222,15 @@ TEST_F(WholeRuns, ErrorsAreTheStatus) {
     EXPECT_EQ(told_times("error: "), 1u) << told;
     EXPECT_EQ(run_with({"-p2", "--runtime=user", "-e", "probe kernel.function(\"f\") {}"}), 1);
     EXPECT_EQ(run_with({"--runtime=user", "-e", "probe begin { error(\"own\") }"}), 1);
+}
+
+TEST_F(WholeRuns, DoNotBeginWithoutTheirOutput) {
+    const std::string output = folder_.file("none/output");
+    EXPECT_EQ(run_with({"--runtime=user", "-o", output, "-e", "probe begin { println(1) exit() }"}),
+              1);
+    EXPECT_EQ(told_times(output + ": No such file or directory"), 1u) << told;
+    EXPECT_EQ(told_times("error: "), 1u) << told;
+    EXPECT_EQ(printed, "");
 }
 
 TEST_F(WholeRuns, KeepTheirFilesOnRequest) {

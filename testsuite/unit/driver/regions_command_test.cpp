@@ -103,6 +103,31 @@ TEST_F(RegionsCommands, FilesThatCannotBeReadAreTold) {
     EXPECT_TRUE(has(refusal(), options.file + ": cannot open: No such file or directory"));
 }
 
+// What a kernel has loaded has other addresses, but what else it has written counts.
+TEST_F(RegionsCommands, TheTextOfAModuleIsThatOfItsSection) {
+    const std::string source = folder.write(
+        "module.s", ".text\n.globl f\n.type f, @function\nf: call __fentry__\nmov %rdi, %rax\n"
+                    "jmp __x86_return_thunk\n.size f, .-f\n"
+                    ".section .gnu.linkonce.this_module, \"aw\"\n.skip 64\n");
+    options.file = folder.file("module.ko");
+    ASSERT_TRUE(test::run_tool({"as", "-o", options.file, source}));
+    options.function = "f";
+    const std::string without = answer(0);
+    EXPECT_TRUE(has(without, "callq")) << without;
+    const auto text = [&](std::string_view bytes) {
+        return folder.write("text", std::string(bytes));
+    };
+    options.text = text({"\xe8\1\2\3\4\x48\x89\xf8\xe9\5\6\7\x8", 13});
+    EXPECT_EQ(answer(0), without) << "the addresses are those of the file";
+    options.text = text({"\x0f\x1f\x44\0\0\x48\x89\xf8\xc3\xcc\xcc\xcc\xcc", 13});
+    const std::string patched = answer(0);
+    EXPECT_TRUE(has(patched, "0f 1f 44 00 00 ")) << patched;
+    EXPECT_TRUE(has(patched, "retq")) << patched;
+    EXPECT_FALSE(has(patched, "callq")) << patched;
+    options.text = text("abc");
+    EXPECT_TRUE(has(refusal(), "the text from memory has 3 bytes, the module's section .text 13"));
+}
+
 TEST_F(RegionsCommands, AKernelIsThatOfItsDebugSymbols) {
     options.file.clear();
     options.kernel = "9.9.9-none";
