@@ -166,6 +166,21 @@ TEST_F(UserSessions, DoNotSleepBeyondTheTimeLimit) {
     EXPECT_LT(shortest, longest_sleep);
 }
 
+// Between two looks at the buffers they sleep for 20 ms, or for 2 ms while a program runs: so many
+// looks are the most that there is time for, and one at each end.
+TEST_F(UserSessions, SleepUnlessThereIsSomethingToDo) {
+    options_.time_limit = std::chrono::milliseconds(60);
+    runtime.turns_to_exit = -1;
+    runtime.next_timer = UINT64_MAX;
+    EXPECT_EQ(run().status, 0);
+    EXPECT_LE(runtime.turns, 60 / 20 + 2);
+    runtime = {};
+    runtime.turns_to_exit = -1;
+    runtime.next_timer = UINT64_MAX;
+    EXPECT_EQ(run({.runtime = calls_, .has_ended = [] { return false; }}).status, 0);
+    EXPECT_LE(runtime.turns, 60 / 2 + 2);
+}
+
 TEST_F(UserSessions, TellThatProbesDidNotStart) {
     runtime.start_error = -12;
     EXPECT_EQ(run().status, 1);
