@@ -2,6 +2,7 @@
 // A process that runs, stopped and let go again.
 #include "injection/traced_program.h"
 
+#include "../regions/program.h"
 #include "../surroundings.h"
 #include "becomes.h"
 
@@ -322,6 +323,29 @@ TEST_F(TracedCommand, MayEndBeforeItsProgramBegins) {
     ASSERT_FALSE(program);
     EXPECT_EQ(program.failure().message,
               "the command ended before its program began: it exited with status 127");
+}
+
+// They would run while the program is changed.
+TEST_F(TracedCommand, HasNoThreadsBeforeItsProgramBegins) {
+    const test::TestFolder folder;
+    const std::string library = folder.file("threads.so");
+    const std::string source = folder.write(
+        "threads.c",
+        "#include <pthread.h>\n#include <unistd.h>\n"
+        "static void *rest(void *none)\n{\n\tfor (;;)\n\t\tpause();\n\treturn none;\n}\n"
+        "__attribute__((constructor)) static void begin(void)\n{\n\tpthread_t thread;\n\n"
+        "\tpthread_create(&thread, 0, rest, 0);\n}\n");
+    ASSERT_TRUE(test::run_tool({"gcc", "-shared", "-fPIC", "-pthread", "-o", library, source}));
+    auto sleep = [&] {
+        const test::Environment preload("LD_PRELOAD", library);
+        return command({"/bin/sleep", "100"});
+    }();
+    ASSERT_TRUE(sleep);
+    const auto program = TracedProgram::run_to_entry(*sleep);
+    ASSERT_FALSE(program);
+    EXPECT_EQ(program.failure().message, "a library has started threads before the program began");
+    const int status = status_of(*sleep);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
 }
 
 TEST(Traced, WhatTheKernelRefusesIsExplained) {
