@@ -113,6 +113,28 @@ TEST_F(PerfEvents, AreCounted) {
     EXPECT_EQ(test_perf_read(0), 5);
 }
 
+// What tasks are to do for them is freed once, and only if some could be told to.
+TEST_F(PerfEvents, OfProgramsAreFreedWithTheirWorks) {
+    EXPECT_EQ(test_perf_attach(), 0);
+    test_perf_sites[0].wanted = false;
+    test_perf_disarm();
+    log();
+    test_perf_free(); // those of CPUs have none
+    EXPECT_EQ(log(), "");
+    how(0, DJS_PERF_OF_PROGRAM);
+    handlers_[0].program = "/a";
+    test_perf_sites[0].wanted = true;
+    EXPECT_EQ(test_perf_attach(), 0);
+    test_perf_sites[0].wanted = false;
+    test_perf_disarm();
+    log();
+    test_perf_free();
+    EXPECT_EQ(log(), "works closed\nworks freed\n");
+    EXPECT_EQ(guarded_count(), 0U);
+    test_perf_free();
+    EXPECT_EQ(log(), "");
+}
+
 TEST_F(PerfEvents, AreNotCountedOnCpusThatCameLater) {
     how(0, DJS_PERF_COUNTER);
     test_perf_cpus[2].online = false;

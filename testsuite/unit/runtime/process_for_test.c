@@ -48,7 +48,7 @@ struct djs_site_run* test_process_runs = runs;
 void (*test_process_ran)(u32 handler, s32 thread);
 bool test_is_compat, test_process_has_context = true;
 int test_events_error, test_works_error;
-u32 test_tasks_exist;
+u32 test_tasks_exist, test_process_works_freed;
 bool test_process_add_may_sleep, test_process_add_warns;
 static struct signal_struct signals[TEST_TASKS];
 static struct djs_task_event* told[MOST_EVENTS];
@@ -124,7 +124,12 @@ void test_process_works_close(struct djs_works* works) {
 
 void test_process_works_free(struct djs_works* works) {
     test_may_sleep();
+    test_process_works_freed++;
     test_process_works_close(works);
+}
+
+bool test_process_works_are_open(void) {
+    return beginnings.open;
 }
 
 int test_process_events_start(struct djs_task_event* events, u32 count) {

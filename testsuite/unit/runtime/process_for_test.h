@@ -45,6 +45,8 @@ extern bool test_process_add_may_sleep, test_process_add_warns;
 /* On its way to user mode a task does what it is to do; returns how much that is. */
 u32 test_to_user_mode(u32 task);
 extern int test_works_error; /* works cannot be opened */
+bool test_process_works_are_open(void);
+extern u32 test_process_works_freed; /* how often */
 extern bool test_process_has_context;
 
 #ifdef __cplusplus

@@ -40,10 +40,15 @@ class Processes : public testing::Test {
         test_tasks_exist = 0;
     }
     void TearDown() override {
+        const unsigned waits = test_rcu_waits + test_is_told("sched_process_exec");
         test_process_detach();
+        EXPECT_GE(test_rcu_waits, waits); // for handlers that run
         EXPECT_FALSE(test_is_told("sched_process_exec") || test_is_told("sys_enter") ||
                      test_is_told("sys_exit"));
+        EXPECT_FALSE(test_process_works_are_open());
+        const u32 freed = test_process_works_freed;
         test_process_free();
+        EXPECT_EQ(test_process_works_freed, freed + 1);
         EXPECT_EQ(guarded_count(), 0U);
         EXPECT_EQ(test_paths_held(), 0U);
         EXPECT_EQ(test_tasks_locked(), 0U);

@@ -17,6 +17,8 @@ struct test_table {
 extern struct test_table test_table;
 extern struct test_table* test_table_address; /* the kernel's variable */
 extern bool test_has_table_symbol, test_has_switch;
+/* The kernel places a kprobe there, though it is no code. */
+extern bool test_table_kprobe_is_placed;
 extern char test_table_log[512];
 
 /* A table with 100 entries, which nobody has looked for. */

@@ -60,6 +60,14 @@ TEST_F(DirectTable, IsLookedForOnce) {
     EXPECT_EQ(log(), "");
 }
 
+TEST_F(DirectTable, IsLookedForByAKprobeThatDoesNotStay) {
+    test_table_kprobe_is_placed = true;
+    EXPECT_EQ(test_table_room(false, 5), 7168U - 100);
+    EXPECT_EQ(log(), "direct_functions\nno kprobe\n");
+    EXPECT_EQ(test_table_room(false, 5), 7168U - 100);
+    EXPECT_EQ(log(), "");
+}
+
 TEST_F(DirectTable, HasALock) {
     test_table_lock();
     EXPECT_EQ(log(), "has opened it\nlocked\nbetween\nunlocked\nclosed\n");

@@ -7,6 +7,7 @@
 #include "linux/rcupdate.h"
 #include "linux/sched.h"
 #include "linux/tracepoint.h"
+#include "linux/wait.h"
 
 #include "tasks_for_test.h"
 
@@ -16,6 +17,10 @@
 #define IS_ENABLED(option) test_is_rt
 #define schedule_timeout_uninterruptible(ticks) test_wait()
 static void test_wait(void);
+#undef wait_event
+#define wait_event(queue, condition)                                                               \
+    (test_may_sleep(), (condition) ? (void)0 : others_end(), (condition) ? (void)0 : abort())
+static void others_end(void);
 static void(kfree)(const void* memory) { /* the kernel is given its address */
     guarded_free(memory);
 }
@@ -44,7 +49,7 @@ static struct {
     struct callback_head* head;
     task_work_func_t function;
 } task_works[MOST_WORKS];
-static u32 task_work_count, adding_waits;
+static u32 task_work_count, adding_waits, running_elsewhere;
 
 static int test_task_work_add(struct task_struct* to, struct callback_head* work,
                               enum task_work_notify_mode mode) {
@@ -125,6 +130,17 @@ static void test_wait(void) {
         abort();
     if (!--adding_waits)
         atomic_dec(&works.adding);
+}
+
+void test_works_run_elsewhere(u32 count) {
+    running_elsewhere = count;
+    works.running += count;
+}
+
+static void others_end(void) {
+    test_waits++;
+    works.running -= running_elsewhere;
+    running_elsewhere = 0;
 }
 
 void test_works_lock(bool held) {

@@ -26,6 +26,8 @@ struct test_works_state test_works_state(void);
 void test_works_shut(void);
 /* Somebody is adding a work, until it is waited for so many times. */
 void test_works_are_added(u32 waits);
+/* Other tasks are doing so many, until they are waited for. */
+void test_works_run_elsewhere(u32 count);
 /* Somebody else has the lock. */
 void test_works_lock(bool held);
 

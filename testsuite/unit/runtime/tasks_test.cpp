@@ -139,6 +139,16 @@ TEST_F(Works, AreWaitedForWhileTheyAreAddedOrDone) {
     test_works_close();
 }
 
+TEST_F(Works, ThatOtherTasksAreDoingAreWaitedFor) {
+    const u32 waits = test_waits;
+    test_works_run_elsewhere(2);
+    test_works_close();
+    EXPECT_EQ(test_works_state().running, 0U);
+    EXPECT_EQ(test_waits, waits + 1);
+    test_works_close(); // nobody is left
+    EXPECT_EQ(test_waits, waits + 1);
+}
+
 TEST_F(Works, AreFreedWhenAllTasksAreGone) {
     const unsigned waits = test_rcu_waits, task_waits = test_task_rcu_waits;
     test_works_free();
