@@ -9,7 +9,7 @@
 #define djs_find_site test_find_site
 #include "lookup_for_test.h"
 
-u32 test_draws, test_bad_draws, test_lookup_drains;
+u32 test_draws, test_bad_draws, test_lookup_drains, test_lookup_rests;
 u64 test_lookup_largest;
 
 static u64 test_multiplier(void) {
@@ -34,7 +34,7 @@ static void* test_allocated(u64 count, u64 size) {
 #undef kvzalloc
 #define kvzalloc(size, flags) test_allocated(1, size)
 #define get_random_u64() test_multiplier()
-#define cond_resched() ((void)0)
+#define cond_resched() ((void)test_lookup_rests++)
 #define synchronize_rcu() ((void)test_lookup_drains++)
 
 #include "sites/lookup.c"

@@ -18,6 +18,8 @@ extern u32 test_draws, test_bad_draws;
 /* The bytes of the largest allocation, and waits for handlers. */
 extern u64 test_lookup_largest;
 extern u32 test_lookup_drains;
+/* How often others could run meanwhile. */
+extern u32 test_lookup_rests;
 #ifdef __cplusplus
 }
 #endif
