@@ -186,6 +186,32 @@ TEST_P(Walks, SelectTheBestOfWhatStays) {
     EXPECT_EQ(keys, (std::vector<s64>{998, 997, 996, 995, 994, 993, 992, 991, 990}));
 }
 
+// The worst of the best so far gives its place to one that is worse, once it is removed.
+TEST_P(Walks, SelectAnotherInPlaceOfTheRemovedWorst) {
+    constexpr u32 limit = 10;
+    Array array(GetParam(), 100, false, false);
+    for (s64 key = 0; key < 100; key++)
+        *array.insert(key) = 1000 - key; // the first ones are the best
+    Ranking ranks(100, limit);
+    const djs_map_order order{0, 0, 0, 0};
+    djs_ranking_begin(array.map(), &ranks.ranking, limit);
+    djs_map_register(array.map(), &ranks.ranking.walk);
+    ASSERT_EQ(djs_ranking_step(array.map(), &ranks.ranking, &order, nullptr, 40), DJS_RANKING_MORE);
+    for (s64 key = 9; key < 60; key++) // and all that may have been looked at
+        EXPECT_TRUE(array.erase(key));
+    while (djs_ranking_step(array.map(), &ranks.ranking, &order, nullptr, 50) == DJS_RANKING_MORE)
+        ;
+    std::vector<s64> keys;
+    for (u32 number = DJS_MAP_MORE; number != 0;) {
+        u32 steps = 100;
+        number = djs_ranking_first(array.map(), &ranks.ranking, &order, &steps);
+        if (number && number != DJS_MAP_MORE)
+            keys.push_back(array.key(number));
+    }
+    djs_map_unregister(array.map(), &ranks.ranking.walk);
+    EXPECT_EQ(keys, (std::vector<s64>{0, 1, 2, 3, 4, 5, 6, 7, 8, 60}));
+}
+
 TEST_P(Walks, EndWhereTheMapIsCleared) {
     Array array(GetParam(), 10000, false, true);
     for (s64 key = 0; key < 10000; key++)
