@@ -100,6 +100,29 @@ TEST_F(Memory, IsGivenBack) {
     EXPECT_LT(in_use(), before + size_t{400} * 32);
 }
 
+// What is behind the script's own tables gets nothing.
+TEST_F(Memory, IsForWhatTheScriptHas) {
+    djs_map* maps[2]{};
+    djs_map_use map_uses[]{map_use_, map_use_};
+    void* statistics[2]{};
+    djs_statistic_use statistic_uses[]{statistic_use_, statistic_use_};
+    djs_iterator* iterators[2]{};
+    djs_iterator_use iterator_uses[]{iterator_use_, iterator_use_};
+    for (const u32 i : {0U, 1U}) {
+        map_uses[i].map = &maps[i];
+        statistic_uses[i].percpu = &statistics[i];
+        iterator_uses[i].iterator = &iterators[i];
+    }
+    script_.maps = map_uses;
+    script_.statistics = statistic_uses;
+    script_.iterators = iterator_uses;
+    ASSERT_EQ(load(), 0) << djs_user_complaint();
+    EXPECT_TRUE(maps[0] && statistics[0] && iterators[0]);
+    EXPECT_FALSE(maps[1] || statistics[1] || iterators[1]);
+    djs_user_unload();
+    EXPECT_FALSE(maps[0] || iterators[0]);
+}
+
 // Two copies of a statistic fit the memory that any kernel has for a variable of each CPU.
 TEST_F(Memory, StatisticsHaveTheirLargestSize) {
     constexpr u32 largest = 32768 / 2 - 8;

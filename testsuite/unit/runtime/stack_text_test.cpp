@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The text of stacks and addresses, wherever a string ends.
+#include "include/symbols.h"
 #include "include/words.h"
 #include "stack_text_for_test.h"
 
@@ -286,6 +287,44 @@ TEST_F(StackText, OfADepth) {
         EXPECT_EQ(djs_fn_ustack(&context_, depth), 0);
         EXPECT_EQ(error(),
                   "reached end of stack before unwinding to level " + std::to_string(depth));
+    }
+}
+
+// A handler that had no slots has written the text itself, whose padding may be missing at the end.
+TEST(TextOfSymbols, StandsInPlaceOfTheirSlots) {
+    const djs_symbol_view view{};
+    const auto word = [](u64 value) {
+        return std::string(reinterpret_cast<const char*>(&value), sizeof(value));
+    };
+    char out[64];
+    const auto expanded_to = [&](const std::string& bytes) {
+        std::memset(out, '#', sizeof out);
+        return djs_symbols_expand(&view, out, sizeof out, "Bl", bytes.data(), bytes.size());
+    };
+    for (const size_t length : {0U, 1U, 4U, 5U, 8U, 13U}) {
+        const std::string text = std::string("main+0x1 [x]\n").substr(0, length);
+        std::string padded = text;
+        padded.resize(DJS_ALIGN8(length), '-');
+        std::string expected = word(length).substr(0, 4) + text;
+        expected.resize(DJS_ALIGN8(expected.size()), '\0');
+        const std::string argument = word(DJS_SYMBOLS_ARE_TEXT | length);
+        ASSERT_EQ(expanded_to(argument + padded + word(7)), expected.size() + 8) << length;
+        EXPECT_EQ(std::string(out, expected.size() + 9), expected + word(7) + '#') << length;
+        // The number behind it is missing, and one byte of the text.
+        EXPECT_EQ(expanded_to(argument + padded), DJS_SYMBOLS_DAMAGED) << length;
+        if (length) {
+            EXPECT_EQ(expanded_to(argument + text.substr(1)), DJS_SYMBOLS_DAMAGED) << length;
+        }
+    }
+    for (const std::string& text : {std::string("main+0x1\n"), std::string("12345678")}) {
+        const std::string argument = word(DJS_SYMBOLS_ARE_TEXT | text.size()) + text;
+        const size_t bytes =
+            djs_symbols_expand(&view, out, sizeof out, "B", argument.data(), argument.size());
+        ASSERT_EQ(bytes, DJS_ALIGN8(4 + text.size()));
+        EXPECT_EQ(std::string(out + 4, text.size()), text);
+        EXPECT_EQ(
+            djs_symbols_expand(&view, out, sizeof out, "B", argument.data(), argument.size() - 1),
+            DJS_SYMBOLS_DAMAGED);
     }
 }
 

@@ -23,6 +23,7 @@
 extern "C" { // access/access.h
 long djs_read_user_string(char* out, u64 address, size_t size);
 bool djs_is_kernel(u64 address);
+void djs_count_lost(u32 size); // record/rings.h
 }
 
 namespace {
@@ -55,6 +56,15 @@ class Userspace : public testing::Test {
         djs_counts counts{};
         djs_user_counts(&counts);
         return counts.lost_records;
+    }
+
+    // In how many of the process's mappings a ring is.
+    static size_t mapped_rings() {
+        std::ifstream text("/proc/self/maps");
+        size_t count = 0;
+        for (std::string line; std::getline(text, line);)
+            count += line.find("djstap-ring") != std::string::npos;
+        return count;
     }
 
     struct djs_script script_{};
@@ -221,17 +231,10 @@ TEST_F(Userspace, PerCpuMemoryIsUsedUp) {
 }
 
 TEST_F(Userspace, LeavesNothing) {
-    const auto mentions = [](const std::string& file) {
-        std::ifstream text(file);
-        size_t count = 0;
-        for (std::string line; std::getline(text, line);)
-            count += line.find("djstap-ring") != std::string::npos;
-        return count;
-    };
     TearDown();
     ASSERT_EQ(djs_user_init(2), 0);
     load();
-    EXPECT_EQ(mentions("/proc/self/maps"), 4U); // each CPU's, and the second one of its data
+    EXPECT_EQ(mapped_rings(), 4U); // each CPU's, and the second one of its data
     for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
         std::error_code gone;
         EXPECT_EQ(std::filesystem::read_symlink(each.path(), gone).string().find("djstap-ring"),
@@ -241,7 +244,7 @@ TEST_F(Userspace, LeavesNothing) {
     unsigned char there[1];
     EXPECT_EQ(mincore(areas, 4096, there), 0);
     TearDown();
-    EXPECT_EQ(mentions("/proc/self/maps"), 0U);
+    EXPECT_EQ(mapped_rings(), 0U);
     EXPECT_EQ(mincore(areas, 4096, there), -1);
     ASSERT_EQ(djs_user_init(1), 0);
 }
@@ -267,6 +270,9 @@ TEST_F(Userspace, MayHaveNoRings) {
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
     EXPECT_EQ(without_files, "djstap: no memory for the record buffers");
     EXPECT_STREQ(refused(u64{1} << 46), "djstap: no memory for the record buffers");
+    // What is no whole page cannot be mapped a second time.
+    EXPECT_STREQ(refused(ring_bytes + 8), "djstap: no memory for the record buffers");
+    EXPECT_EQ(mapped_rings(), 0U);
     EXPECT_EQ(files(), open_files);
     load();
     EXPECT_TRUE(put());
@@ -287,6 +293,20 @@ TEST_F(Userspace, CountsWhatIsTooLong) {
     djs_user_counts(&counts);
     EXPECT_EQ(counts.oversized, 1u);
     EXPECT_EQ(counts.lost_records, 0u);
+}
+
+// The counts are those of the session's CPUs, each of them, and of no other.
+TEST_F(Userspace, CountsOfEachCpu) {
+    TearDown();
+    ASSERT_EQ(djs_user_init(2), 0);
+    load();
+    for (const u32 cpu : {0U, 1U, 2U}) {
+        djs_user_be_cpu(cpu);
+        for (u32 i = 0; i < 1 + 10 * cpu; i++)
+            djs_count_lost(record_bytes);
+    }
+    djs_user_be_cpu(0);
+    EXPECT_EQ(lost(), 12U);
 }
 
 // Strings are read in pieces, none of which crosses the end of a page.
