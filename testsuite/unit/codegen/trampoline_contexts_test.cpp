@@ -285,38 +285,6 @@ TEST_F(TrampolineContexts, StacksBeginAtTheEntry) {
             });
 }
 
-// Only a context takes the locks at the entry; what is constant has none.
-TEST_F(TrampolineContexts, EntryValuesOfGlobalsAreReadUnderTheirLocks) {
-    Global* const fixed = global("fixed", Type::Long, Storage::Constant);
-    fixed->initial_number = 5;
-    Global* const locked = global("locked", Type::Long, Storage::Locked);
-    for (const Global* const read : {fixed, locked})
-        for (const bool in_sum : {false, true}) {
-            program_.probes.clear();
-            plan_ = {};
-            more_ = 0;
-            log_.clear();
-            Probe* const made = probe_of(HandlerKind::Return, 0);
-            ExpressionPtr value = value_of(read);
-            if (in_sum) {
-                auto sum = std::make_unique<Arithmetic>();
-                sum->op = ast::BinaryOp::Add;
-                sum->left = number(1);
-                sum->right = std::move(value);
-                value = std::move(sum);
-            }
-            made->entry_values.push_back(std::move(value));
-            made->body->statements.push_back(add(n_, std::make_unique<EntryValue>()));
-            load();
-            const int64_t expected = read == locked ? 9 : 5;
-            if (read == locked)
-                code_.as<int64_t>("djs_global_locked") = 9;
-            EXPECT_EQ(call(0, 30, 12), 42u);
-            EXPECT_EQ(counter(0), expected + in_sum);
-            EXPECT_EQ(log_, read == locked ? "()" : "") << in_sum;
-        }
-}
-
 // A read at the entry that fails leaves no values for the return.
 TEST_F(TrampolineContexts, EntryValuesThatAreMissingSkipTheHandler) {
     for (const bool in_context : {false, true})

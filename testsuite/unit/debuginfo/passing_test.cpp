@@ -125,15 +125,6 @@ TEST(Passing, OtherClassesAreUnknown) {
         EXPECT_EQ(passed(name), "n=rdi x=[rsi+0] last=rdx") << name;
 }
 
-// The address of an object is the seventh argument: it stays where the caller put it.
-TEST(Passing, AddressesOfObjectsMayBeOnTheStack) {
-    const Passed passed("a.cpp",
-                        "struct built { long a; built(const built &); built(); ~built(); };\n"
-                        "extern \"C\" long f(long a, long b, long c, long d, long e, long f,\n"
-                        "                    built x, long last) { return x.a + last; }\n");
-    EXPECT_EQ(passed("f"), "a=rdi b=rsi c=rdx d=rcx e=r8 f=r9 x=[(rsp 8 + 8@)] last=[rsp+16]");
-}
-
 // DWARF tells where they are.
 TEST(Passing, ArgumentsMayFollowALongDoubleOnTheStack) {
     const Passed passed("a.c", "long f(int a, int b, int c, int d, int e, int f, long double x,\n"

@@ -19,7 +19,6 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -197,25 +196,6 @@ TEST_F(SystemCommandsTest, AreAllWaitedFor) {
         commands.start(":", *output_);
     commands.wait();
     EXPECT_EQ(content(), "slow\n");
-}
-
-TEST_F(SystemCommandsTest, ThatCannotBeRunAreNamed) {
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    rlimit none = before;
-    none.rlim_cur = 0;
-    testing::internal::CaptureStderr();
-    SystemCommands commands;
-    const int limited = setrlimit(RLIMIT_NOFILE, &none);
-    commands.start("echo command >> " + file(), *output_);
-    setrlimit(RLIMIT_NOFILE, &before);
-    commands.wait();
-    messages_->flush();
-    EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "WARNING: the command 'echo command >> " + file() +
-                  "' of system() cannot be run: cannot run /bin/sh: Too many open files\n");
-    EXPECT_EQ(limited, 0);
-    EXPECT_EQ(content(), "");
 }
 
 TEST_F(SystemCommandsTest, AreNotWaitedForOnceTheSessionIsToEnd) {
