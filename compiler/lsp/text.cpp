@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "lsp/text.h"
 
+#include "system/utf8.h"
+
 #include <algorithm>
 #include <cctype>
 #include <utility>
@@ -9,12 +11,9 @@ namespace djstap::lsp {
 
 namespace {
 
-// The bytes of a character of UTF-8, by its first one; 1 for a byte that begins none.
+// The bytes of a character, by its first one; 1 for a byte that begins none.
 size_t bytes_of(char first) {
-    const auto byte = static_cast<unsigned char>(first);
-    if (byte < 0xc2 || byte > 0xf4)
-        return 1;
-    return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return std::max(utf8_length(static_cast<unsigned char>(first)), size_t{1});
 }
 
 // Characters beyond the first 65,536 take two units.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/printed_values.h"
 
+#include "system/utf8.h"
+
 #include <algorithm>
 #include <cctype>
 
@@ -26,18 +28,6 @@ std::string name_before(std::string_view text) {
     const std::string_view name = text.substr(begin);
     const bool named = !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front()));
     return named ? std::string(name) : std::string();
-}
-
-// The length of a character that begins with this byte; 0: none does.
-size_t utf8_length(unsigned char byte) {
-    constexpr unsigned char first_of_two = 0xc2, first_of_three = 0xe0, first_of_four = 0xf0,
-                            behind_last = 0xf5;
-    return byte < 0x80             ? 1
-           : byte < first_of_two   ? 0
-           : byte < first_of_three ? 2
-           : byte < first_of_four  ? 3
-           : byte < behind_last    ? 4
-                                   : 0;
 }
 
 } // namespace
