@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What other sources have of this: those of scripts in user space. */
 #define djs_fn___is_compat_task test_fact___is_compat_task
+#define djs_fn_HZ test_fact_HZ
 #define djs_fn_addr test_fact_addr
 #define djs_fn_cpu test_fact_cpu
+#define djs_fn_cpu_clock_ns test_fact_cpu_clock_ns
 #define djs_fn_egid test_fact_egid
 #define djs_fn_euid test_fact_euid
 #define djs_fn_execname test_fact_execname
+#define djs_fn_get_cycles test_fact_get_cycles
+#define djs_fn_gettimeofday_ns test_fact_gettimeofday_ns
 #define djs_fn_gid test_fact_gid
 #define djs_fn_is_return test_fact_is_return
+#define djs_fn_jiffies test_fact_jiffies
+#define djs_fn_ktime_get_ns test_fact_ktime_get_ns
+#define djs_fn_local_clock_ns test_fact_local_clock_ns
 #define djs_fn_long_arg test_fact_long_arg
 #define djs_fn_module_name test_fact_module_name
 #define djs_fn_pexecname test_fact_pexecname
@@ -144,12 +151,24 @@ static struct pid_namespace {
 #define djs_format_registers(to, size, regs)                                                       \
     snprintf(to, size, "%zu: ip %lx", (size_t)(size), (regs)->of.ip)
 #define rcu_is_watching() test_fact_watched
+#define ktime_get_real_fast_ns() 11
+#define ktime_get_mono_fast_ns() 12
+#define local_clock() 13
+#define jiffies 14
+#define CONFIG_HZ 15
+#define sched_clock_cpu(cpu) (100 + (cpu))
+#undef nr_cpu_ids
+#define nr_cpu_ids TEST_FACT_CPUS
+#define cpu_online(cpu)                                                                            \
+    ((cpu) < 0 || (cpu) >= TEST_FACT_CPUS ? (abort(), false) : (cpu) != TEST_FACT_CPU_OFFLINE)
 static struct pid* find_pid_ns(s32 number, struct pid_namespace* names);
 static struct task_struct* pid_task(struct pid* pid, enum pid_type type);
 
 #include "context/place.c"
 
 #include "context/process.c"
+
+#include "context/time.c"
 
 #include "access/registers.c"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What scripts learn of tasks and of the place of a hit (runtime/context/process.c, place.c), where
- * the tasks are made up. */
+/* What scripts learn of tasks and of a hit (runtime/context/{process,place,time}.c,
+ * runtime/access/registers.c, runtime/ustack/returns.c), where the tasks are made up. */
 #ifndef DJSTAP_FACTS_FOR_TEST_H
 #define DJSTAP_FACTS_FOR_TEST_H
 
@@ -66,16 +66,18 @@ u64 test_fact_kernel_register(struct djs_ctx* ctx, u32 index, u32 place);
 u64 test_fact_user_register(struct djs_ctx* ctx, u32 index, u32 place);
 void test_fact_print_regs(struct djs_ctx* ctx);
 extern char test_fact_log[128];
+enum { TEST_FACT_CPUS = 3, TEST_FACT_CPU_OFFLINE = 1 };
 
 #define TEST_FACTS(with)                                                                           \
     with(pid) with(tid) with(ppid) with(pgrp) with(sid) with(uid) with(euid) with(gid) with(egid)  \
         with(__is_compat_task) with(cpu) with(target) with(stp_pid) with(task_current)             \
             with(is_return) with(user_mode) with(registers_valid) with(addr) with(returnval)       \
-                with(uaddr)
+                with(uaddr) with(gettimeofday_ns) with(ktime_get_ns) with(local_clock_ns)          \
+                    with(jiffies) with(HZ)
 #define TEST_FACTS_OF_NUMBERS(with)                                                                \
     with(task_pid) with(task_tid) with(task_parent) with(pid2task) with(task_state)                \
         with(task_prio) with(task_nice) with(task_cpu) with(task_uid) with(task_euid)              \
-            with(task_gid) with(task_egid) with(long_arg)
+            with(task_gid) with(task_egid) with(long_arg) with(cpu_clock_ns)
 #define TEST_FACT_TEXTS(with)                                                                      \
     with(module_name) with(execname) with(pexecname) with(pp) with(pn) with(probefunc)             \
         with(ppfunc) with(probe_type)
