@@ -127,7 +127,8 @@ def run(row, djstap, kernel, user):
     if row.goal == "passes":
         return ([f"status {done.returncode}:\n{errors}"] if done.returncode else []), None
     failures = [line for line in errors.split("\n") if line.startswith("ERROR: ")]
-    if done.returncode != bool(failures):
+    # A guest that is lost, or whose kernel complains, has the status of a script's error.
+    if done.returncode != bool(failures) or re.search(r": error: .*\[[a-z0-9-]+\]$", errors, re.MULTILINE):
         return [f"status {done.returncode}:\n{errors}"], None
     actual = {"output": output.removesuffix("\n").split("\n") if output else [], "errors": failures}
     problems = []

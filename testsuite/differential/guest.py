@@ -63,6 +63,8 @@ def run_in_guest(djstap, kernel, names, folder):
         f"echo; echo '==== {name}'; djrun {target_of(name, folder)} {name}.ko 2>/tmp/messages; status=$?; echo; echo \"==== $status\"; cat /tmp/messages; "
         for name in names) + "echo; echo '==== end'"
     done = run([djstap, f"--guest={kernel}", "--guest-root", "-c", command, "-e", "probe begin { }"])
+    if done.returncode:  # of the last echo: only what the guest itself ends with can fail
+        sys.exit(f"FAILED the guest ended with {done.returncode}:\n{done.stderr.decode(errors='replace')}")
     parts = done.stdout.split(b"\n" + MARK)
     if len(parts) != 2 * len(names) + 2:
         sys.exit(f"FAILED the guest printed {len(parts) - 2} of {2 * len(names)} results:\n{done.stderr.decode(errors='replace')}")

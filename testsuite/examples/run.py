@@ -89,7 +89,8 @@ def run_row(row, options):
     lines = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line).rstrip() for line in done.stdout.splitlines()]
     if options.show:
         print("\n".join(lines))
-    if done.returncode != int(row.get("status", "0")):
+    # The status of a script's error is also that of a guest that is lost, or whose kernel complains.
+    if done.returncode != int(row.get("status", "0")) or re.search(r": error: .*\[guest-[a-z]+\]$", done.stderr, re.MULTILINE):
         return f"exit status {done.returncode}: {done.stderr.strip()}"
     missing = [line for line in row["finds"] if not any(matching.line_fits(line, each) for each in lines)]
     if missing:
