@@ -122,7 +122,7 @@ def run(release, archive, script, count_instructions=True, cpus=1, memory_mb=102
                    "-machine", "q35", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mb),
                    "-accel", f"tcg,thread={threads}", "-serial", "stdio",
                    "-kernel", f"{KERNELS}/{release}/boot/vmlinuz-{release}", "-initrd", initramfs,
-                   "-append", "console=ttyS0 quiet panic=-1 tsc=reliable no_timer_check" + (" nokaslr" if plugin else "")]
+                   "-append", "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable no_timer_check" + (" nokaslr" if plugin else "")]
         if plugin:
             command += ["-plugin", plugin, "-d", "plugin", "-D", plugin_output]
         if count_instructions:
