@@ -104,7 +104,7 @@ def check_of(case, calls):
     hits = calls * MIN_HITS
 
     def check(log, lines, first):
-        if case.mechanism and not re.search(rf": {re.escape(case.mechanism)}\b", log):
+        if case.mechanism and not re.search(rf": {re.escape(case.mechanism)}(?![\w-])", log):
             return f"it is not attached by {case.mechanism}: {log.splitlines()[0] if log else 'no message'}"
         if re.search(r"\blost\b|\bmissed\b|\bskipped\b", log):
             return f"not every hit was handled: {log.splitlines()[-1]}"
