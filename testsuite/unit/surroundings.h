@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a test has for itself: a folder, and variables of the environment. Both are at its end what
-// they were before it.
+// What a test has for itself: a folder, variables of the environment, and limits. At the end, all
+// are as they were before.
 #pragma once
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <optional>
 #include <string>
+#include <sys/resource.h>
+#include <system_error>
+#include <utility>
 
 namespace djstap::test {
 
@@ -66,6 +71,27 @@ class Environment {
   private:
     const std::string name_;
     std::optional<std::string> before_;
+};
+
+// A limit of this process: the soft one, which can be raised again.
+class Limit {
+  public:
+    using Resource = decltype(RLIMIT_NOFILE); // in C++, the C library has a type for it
+
+    Limit(Resource resource, rlim_t most) : resource_(resource) {
+        EXPECT_EQ(getrlimit(resource_, &before_), 0);
+        const rlimit lower{std::min(before_.rlim_cur, most), before_.rlim_max};
+        EXPECT_EQ(setrlimit(resource_, &lower), 0);
+    }
+    Limit(const Limit&) = delete;
+    Limit& operator=(const Limit&) = delete;
+    ~Limit() { setrlimit(resource_, &before_); }
+
+    const rlimit& before() const { return before_; }
+
+  private:
+    const Resource resource_;
+    rlimit before_{};
 };
 
 } // namespace djstap::test

@@ -3,13 +3,12 @@
 #include "driver/hosts_run.h"
 
 #include "../hosts/fake_hosts.h"
+#include "../surroundings.h"
 #include "driver/hosts_clock.h"
 #include "own_library.h"
 #include "parsed_options.h"
 
-#include <algorithm>
 #include <csignal>
-#include <sys/resource.h>
 
 namespace djstap::driver {
 namespace {
@@ -136,16 +135,15 @@ TEST_F(HostsRuns, HostsThatCannotBeReachedAreTold) {
 
 // Each host takes some, and there may be hundreds of hosts.
 TEST_F(HostsRuns, MayOpenAsManyFilesAsTheSystemLets) {
-    rlimit before{}, meanwhile{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    const rlimit low{std::min<rlim_t>(before.rlim_cur, 200), before.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+    const test::Limit low(RLIMIT_NOFILE, 200);
+    const rlim_t most = low.before().rlim_max;
+    ASSERT_GT(most, 200u) << "the system lets open no more: ulimit -Hn";
     host("web1", "9.9.9-none");
     EXPECT_EQ(run("web1", {}), 1);
+    rlimit meanwhile{};
     EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &meanwhile), 0);
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-    EXPECT_EQ(meanwhile.rlim_cur, before.rlim_max);
-    EXPECT_EQ(meanwhile.rlim_max, before.rlim_max);
+    EXPECT_EQ(meanwhile.rlim_cur, most);
+    EXPECT_EQ(meanwhile.rlim_max, most);
 }
 
 // An error in the script needs no host to be found.

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -177,14 +176,12 @@ TEST_P(Guest, KeepsAThirdStreamApart) {
 }
 
 TEST_P(Guest, HasTheCallersMaskAndLimits) {
-    rlimit before = {}, limit = {};
-    getrlimit(RLIMIT_NOFILE, &before);
-    limit = {123, before.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &limit);
-    const mode_t mask = umask(027);
-    run(shell("umask; ulimit -n"));
-    umask(mask);
-    setrlimit(RLIMIT_NOFILE, &before);
+    {
+        const Limit files(RLIMIT_NOFILE, 123);
+        const mode_t mask = umask(027);
+        run(shell("umask; ulimit -n"));
+        umask(mask);
+    }
     EXPECT_EQ(seen.output, "0027\n123\n");
 }
 

@@ -71,6 +71,7 @@ inline std::string make_file(const std::string& path, const std::string& text,
 }
 
 using test::Environment;
+using test::Limit;
 using test::TestFolder;
 
 } // namespace djstap

@@ -6,7 +6,6 @@
 
 #include <climits>
 #include <csignal>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 extern "C" {
@@ -173,13 +172,12 @@ TEST_F(Unpack, LeavesNoFileThatIsNotWhole) {
     const std::string archive = entry(at("small"), S_IFREG | 0644, std::string(1000, 'x')) +
                                 entry(at("large"), S_IFREG | 0644, std::string(20001, 'x')) +
                                 trailer();
-    rlimit before{};
-    getrlimit(RLIMIT_FSIZE, &before);
-    const rlimit less{10000, before.rlim_max};
     const auto handler = signal(SIGXFSZ, SIG_IGN);
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
-    const std::string said = unpacked(archive);
-    setrlimit(RLIMIT_FSIZE, &before);
+    std::string said;
+    {
+        const Limit less(RLIMIT_FSIZE, 10000);
+        said = unpacked(archive);
+    }
     signal(SIGXFSZ, handler);
     EXPECT_EQ(said, at("large") + ": File too large");
     EXPECT_FALSE(std::filesystem::exists(at("large")));

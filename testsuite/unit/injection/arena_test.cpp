@@ -2,9 +2,10 @@
 // The memory that djstap and a probed program share.
 #include "injection/arena.h"
 
+#include "../surroundings.h"
+
 #include <fstream>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace djstap::injection {
@@ -18,13 +19,11 @@ TEST(Arena, NeedsAddresses) {
     const auto here = reinterpret_cast<uint64_t>(&getpid);
     uint64_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
-    // This program's, and a few more for what it does meanwhile.
-    const rlimit low{(pages << 12) + (rlim_t{32} << 20), before.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_AS, &low), 0);
-    const Status refused = arena->place_near({here, here + 1}, *map);
-    ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+    const Status refused = [&] {
+        // This program's, and a few more for what it does meanwhile.
+        const test::Limit low(RLIMIT_AS, (pages << 12) + (rlim_t{32} << 20));
+        return arena->place_near({here, here + 1}, *map);
+    }();
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.failure().message,
               "the memory near the program cannot be mapped: Cannot allocate memory");

@@ -4,11 +4,12 @@
 #include "injection/memory_map.h"
 #include "injection/places.h"
 
+#include "../surroundings.h"
+
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace djstap::injection {
@@ -93,12 +94,10 @@ TEST(ArenaLimits, AreNamed) {
     ASSERT_FALSE(large);
     EXPECT_EQ(large.failure().message,
               "a buffer of 17 megabytes for each thread does not fit near the program");
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-    const rlimit low{mega, before.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
-    const auto refused = Arena::create(page);
-    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto refused = [] {
+        const test::Limit low(RLIMIT_FSIZE, mega);
+        return Arena::create(page);
+    }();
     ASSERT_FALSE(refused);
     EXPECT_TRUE(refused.failure().message.starts_with(
         "the limit of the size of files (ulimit -f) leaves no shared memory of "));

@@ -2,6 +2,7 @@
 #include "pmda/permissions.h"
 #include "pmda/stored.h"
 
+#include "../surroundings.h"
 #include "pmda/host_info.h"
 #include "system/file.h"
 #include "system/temporary.h"
@@ -12,7 +13,6 @@
 #include <pcp/pmapi.h>
 #include <pcp/pmda.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -242,14 +242,11 @@ TEST(HostInfo, IsNotWaitedFor) {
 }
 
 TEST(HostInfo, IsNoneWhereNothingCanBeOpened) {
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    rlimit none = before;
-    none.rlim_cur = 0;
     InfoRun run;
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-    run.start("/bin/true");
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    {
+        const test::Limit none(RLIMIT_NOFILE, 0);
+        run.start("/bin/true");
+    }
     EXPECT_EQ(run.descriptor(), -1);
 }
 

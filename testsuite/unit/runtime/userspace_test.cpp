@@ -7,6 +7,8 @@
 #include "include/script.h"
 #include "userspace/userspace.h"
 
+#include "../surroundings.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -17,7 +19,6 @@
 #include <gtest/gtest.h>
 #include <string>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <vector>
 
 extern "C" { // access/access.h
@@ -262,12 +263,11 @@ TEST_F(Userspace, MayHaveNoRings) {
         options.ring_bytes = bytes;
         return djs_user_load(script, &options) == -ENOMEM ? djs_user_complaint() : "loaded";
     };
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    const rlimit none{0, before.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-    const std::string without_files = refused(ring_bytes);
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    std::string without_files;
+    {
+        const djstap::test::Limit none(RLIMIT_NOFILE, 0);
+        without_files = refused(ring_bytes);
+    }
     EXPECT_EQ(without_files, "djstap: no memory for the record buffers");
     EXPECT_STREQ(refused(u64{1} << 46), "djstap: no memory for the record buffers");
     // What is no whole page cannot be mapped a second time.

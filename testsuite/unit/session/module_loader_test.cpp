@@ -2,14 +2,15 @@
 // Loading and unloading with a kernel that is made up.
 #include "session/module_loader.h"
 
+#include "../surroundings.h"
 #include "fake_module.h"
 #include "session/privilege.h"
 
 #include <cerrno>
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <optional>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -337,17 +338,14 @@ TEST_F(WatchdogTest, DoesNothingWhenItIsDismissed) {
 
 // The session goes on without it.
 TEST_F(WatchdogTest, IsNoneWhereNothingCanBeOpened) {
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    rlimit none = before;
-    none.rlim_cur = 0;
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    std::optional<Watchdog> watchdog;
     {
-        Watchdog watchdog("demo", true);
-        setrlimit(RLIMIT_NOFILE, &before);
-        EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "there is no other process";
-        watchdog.hand_over();
+        const test::Limit none(RLIMIT_NOFILE, 0);
+        watchdog.emplace("demo", true);
     }
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "there is no other process";
+    watchdog->hand_over();
+    watchdog.reset();
     EXPECT_EQ(kernel.deletes(), 0);
 }
 
