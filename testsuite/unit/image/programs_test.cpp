@@ -91,7 +91,9 @@ TEST(Programs, OfProcessesOfOthersCannotBeRead) {
     char text[4096];
     const ssize_t size = read(ends[0], text, sizeof text);
     close(ends[0]);
-    EXPECT_EQ(waitpid(child, nullptr, 0), child);
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
     ASSERT_GE(size, 0);
     if (size == 0)
         GTEST_SKIP() << "the user cannot become another one";

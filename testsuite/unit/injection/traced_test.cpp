@@ -243,6 +243,8 @@ TEST(Traced, WhoMayNotStopAProcessIsToldWhy) {
     ASSERT_GT(process, 0);
     int status = 0;
     ASSERT_EQ(waitpid(process, &status, 0), process);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+        GTEST_SKIP() << "the user cannot become another one";
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 

@@ -43,8 +43,9 @@ TEST_F(Places, AMissInSeveralProgramsIsToldOnce) {
     const Planned planned("probe " + point + "absent@program.c:5\") { println(1) }");
     EXPECT_FALSE(planned.plan);
     EXPECT_EQ(planned.analysis.diagnostics.all().size(), 1U) << planned.errors();
-    EXPECT_EQ(Planned("probe " + point + "sum@program.c:5\") { println(1) }").plan->sites.size(),
-              2U);
+    const Planned there("probe " + point + "sum@program.c:5\") { println(1) }");
+    ASSERT_TRUE(there.plan) << there.errors();
+    EXPECT_EQ(there.plan->sites.size(), 2U);
 }
 
 TEST_F(Places, WhatIsNoCodeIsNotProbed) {

@@ -93,11 +93,17 @@ TEST_F(Memory, IsGivenBack) {
         const auto all = mallinfo2();
         return all.uordblks + all.hblkhd;
     };
+    // A sanitizer's allocator does not count; it tells at the end what was not given back.
+    const size_t at_first = in_use();
+    const std::unique_ptr<void, FreeMemory> some(test_allocate(u64{1} << 20));
+    const bool is_counted = in_use() > at_first;
     map_use_.shape.capacity = 4096;
     load_often(30);
     const size_t before = in_use();
     load_often(400);
-    EXPECT_LT(in_use(), before + size_t{400} * 32);
+    if (is_counted) {
+        EXPECT_LT(in_use(), before + size_t{400} * 32);
+    }
 }
 
 // What is behind the script's own tables gets nothing.

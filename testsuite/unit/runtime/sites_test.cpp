@@ -39,6 +39,8 @@ class Sites : public testing::Test {
     void TearDown() override {
         test_allocations_left = LONG_MAX;
         test_sites_lookup_error = test_sites_placed_error = 0;
+        djs_mechanisms_used = 0;
+        djs_mechanisms_unknown = false;
         djs_script = {};
     }
 

@@ -163,10 +163,10 @@ class SystemCommandsTest : public testing::Test {
         return {std::istreambuf_iterator<char>(in), {}};
     }
 
+    FileDescriptor held_; // a command that is left ends when this is closed, the folder being gone
     const test::TestFolder folder_;
     std::unique_ptr<Writer> writer_, messages_;
     std::unique_ptr<Output> output_;
-    FileDescriptor held_; // a command that is left ends when this is closed, the folder being gone
 };
 
 TEST_F(SystemCommandsTest, FollowWhatWasPrintedBefore) {
