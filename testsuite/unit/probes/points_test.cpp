@@ -157,6 +157,36 @@ TEST(TimerPoints, JiffiesAreThoseOfTheKernel) {
     EXPECT_EQ(period("timer.profile")[DJS_PERF_RATE], 1'000'000U);
 }
 
+// Types of the kernel are needed for variables only.
+TEST(PointsWithoutTypes, NeedNoKernelToBeFound) {
+    const auto errors = [](const std::string& point, const std::string& body) {
+        Images images("no-such-kernel");
+        test::Analysis analysis("probe " + point + " { " + body + " }");
+        EXPECT_TRUE(analysis.program) << analysis.errors();
+        const auto plan = resolve_probes(*analysis.program, images, {}, analysis.diagnostics);
+        return plan ? "nothing" : said(analysis.diagnostics);
+    };
+    for (const char* point :
+         {"process.syscall", "process.syscall.return", "netfilter.hook(\"0\").pf(\"2\")"})
+        EXPECT_EQ(errors(point, "println(1)"), "nothing") << point;
+    EXPECT_NE(errors("process.syscall", "println($syscall)"), "nothing");
+    EXPECT_NE(errors("netfilter.hook(\"0\").pf(\"2\")", "println($hooknum)"), "nothing");
+    // All others say that there is none.
+    Images none("no-such-kernel");
+    const auto kernel = none.kernel();
+    ASSERT_FALSE(kernel);
+    for (const char* point :
+         {"kernel.function(\"f\")", "kernel.function(5)", "kernel.function(\"f\").return",
+          "kernel.function(\"f\").label(\"l\")", "kernel.function(\"f\").callees",
+          "kernel.statement(\"f@a.c:1\")", "kernel.statement(5)", "kernel.statement(5).absolute",
+          "kernel.trace(\"t\")", "kernel.mark(\"m\")", "kernel.data(\"d\").write",
+          "kernel.data(0xffffffff81000000).rw", "kprobe.function(\"f\")",
+          "kprobe.statement(5).absolute", "module(\"m\").function(\"f\")", "timer.jiffies(1)",
+          "timer.profile"})
+        EXPECT_NE(errors(point, "println(1)").find(kernel.failure().message), std::string::npos)
+            << point << ": " << errors(point, "println(1)");
+}
+
 // ---- counters -----------------------------------------------------------------------------------
 
 TEST(Counters, AreNumberedByTheirNames) {

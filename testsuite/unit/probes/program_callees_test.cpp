@@ -4,6 +4,9 @@
 
 #include "arch/arch.h"
 
+#include <algorithm>
+#include <fstream>
+
 namespace djstap::programs {
 namespace {
 
@@ -25,6 +28,15 @@ class ProgramCallees : public Programs {
     }
     static const CallerFrame& frame_of(const Planned& planned, size_t number) {
         return planned.plan->variants.at(0).callers.frames.at(number);
+    }
+    // The callees of a function, or of what is inlined into it; "(NAME)" is inlined.
+    static std::vector<std::string> callees(const DebugInfo& info, const CallerScope& caller) {
+        std::vector<std::string> names;
+        for (const CallSite& site : info.calls(caller).sites)
+            names.push_back(site.kind == CallSite::Kind::Inlined ? "(" + site.inlined.function + ")"
+                                                                 : site.callee.name);
+        std::sort(names.begin(), names.end());
+        return names;
     }
 };
 
@@ -155,6 +167,39 @@ TEST_F(ProgramCallees, OfLibrariesCountInThePrograms) {
     const auto* place = std::get_if<ProgramPlace>(&planned.plan->variants.at(0).payload);
     ASSERT_TRUE(place);
     EXPECT_EQ(place->program, path("main"));
+}
+
+// What is inlined into a block of a function has calls of its own, which are none of the function.
+TEST_F(ProgramCallees, InBlocksAreThoseOfWhatIsInlinedThere) {
+    std::ofstream(path("program.c")) << R"c(
+#define OWN __attribute__((noinline, noclone))
+OWN int leaf(int n) { __asm__ volatile(""); return n + 1; }
+static inline __attribute__((always_inline)) int within(int n) { return leaf(n + 2) * 3; }
+OWN int top(int n) {
+    int all = 0;
+    if (n) {
+        int first = leaf(n);
+        all = within(first);
+    }
+    return all;
+}
+int main(int argc, char **argv) { return top(argc); }
+)c";
+    using Names = std::vector<std::string>;
+    for (const char* options : {"-g -O0", "-g -O2"}) {
+        Images images(kernel().folder());
+        const auto program = images.program(compile("blocks", options));
+        ASSERT_TRUE(program) << program.failure().message;
+        const auto opened = (*program)->debuginfo();
+        ASSERT_TRUE(opened) << opened.failure().message;
+        const DebugInfo& info = **opened;
+        const uint64_t top = (*program)->image().symbol("top")->address;
+        EXPECT_EQ(callees(info, {top, 0}), (Names{"(within)", "leaf"})) << options;
+        for (const CallSite& site : info.calls({top, 0}).sites)
+            if (site.kind == CallSite::Kind::Inlined) {
+                EXPECT_EQ(callees(info, {0, site.inlined.scope}), Names{"leaf"}) << options;
+            }
+    }
 }
 
 } // namespace

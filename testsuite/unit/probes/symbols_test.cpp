@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Functions of a kernel and of its modules: by their symbols, by their declarations, by addresses.
+#include "unit/debuginfo/made_kernel.h"
 #include "unit/probes/whole_kernel.h"
 
 #include "diagnostics/source.h"
 #include "probes/families.h"
+
+#include <cstdlib>
+#include <filesystem>
 
 namespace djstap::whole {
 namespace {
@@ -250,6 +254,27 @@ TEST(Functions, ReturnsOfAnInlinedFunctionAreThoseOfItsWrappers) {
         << said(function("do_fsyn[c]", ".return"));
 }
 
+// One of those that may call it is not in this kernel.
+TEST(Functions, ReturnsOfAnInlinedFunctionMayHaveOneWrapper) {
+    const MadeKernel kernel(
+        {{"fs/sync.c",
+          "struct pt_regs { unsigned long r[21]; };\n"
+          "static inline __attribute__((always_inline)) int do_fsync(int fd, int data)\n"
+          "{ return fd + data; }\n"
+          "long __x64_sys_fsync(const struct pt_regs *regs)\n"
+          "{ return do_fsync((int)regs->r[14], 0); }\n"}},
+        {"-O0"});
+    Images images(kernel.folder());
+    test::Analysis analysis("probe kernel.function(\"do_fsync\").return { println(1) }");
+    const auto plan = resolve_probes(*analysis.program, images, {}, analysis.diagnostics);
+    ASSERT_TRUE(plan) << analysis.errors();
+    ASSERT_EQ(plan->sites.size(), 1U);
+    EXPECT_EQ(plan->sites[0].entry, kernel.address("__x64_sys_fsync"));
+    EXPECT_EQ(said(analysis.diagnostics),
+              "the compiler inlined 'do_fsync' everywhere: probing the returns of the functions "
+              "that return its result: __x64_sys_fsync");
+}
+
 TEST(Functions, SystemCallsAreNamedByTheirWrappers) {
     const Planned planned("probe kernel.function(\"sys_made\").call { println(1) }");
     ASSERT_TRUE(planned.plan) << planned.errors();
@@ -268,6 +293,36 @@ TEST(Functions, SystemCallsAreNamedByTheirWrappers) {
     for (const Site& site : reads.plan->sites)
         EXPECT_EQ(reads.plan->variants.at(site.variant).syscall, site.function != "six");
     EXPECT_FALSE(planned.plan->variants.at(planned.site().variant).syscall);
+}
+
+// The kernel and its module, which has the shortest of names.
+TEST(ModulesOfOneLetter, AreFoundByTheirTracepointsAndFunctions) {
+    std::string source = module_source;
+    for (size_t at = source.find("extra"); at != source.npos; at = source.find("extra"))
+        source.replace(at, 5, "x");
+    const test::Folder root;
+    const std::string modules = std::string("lib/modules/") + release;
+    root.write("x.c", source);
+    root.write(modules + "/config", "CONFIG_HZ=1000\n");
+    std::filesystem::create_directories(root.file(modules + "/kernel"));
+    std::filesystem::copy(files().path() + modules + "/vmlinux", root.file(modules + "/vmlinux"));
+    const std::string command =
+        "cd " + root.path +
+        " && gcc -g -gdwarf-5 -O0 -c -ffreestanding -mcmodel=kernel -fno-pie -fno-stack-protector "
+        "-fcf-protection=none -fno-asynchronous-unwind-tables x.c -o " +
+        modules + "/kernel/x.ko";
+    ASSERT_EQ(std::system(command.c_str()), 0);
+    Images images(root.path + "/");
+    test::Analysis traced("probe kernel.trace(\"x_sent\") { println(1) }");
+    const auto plan = resolve_probes(*traced.program, images, {}, traced.diagnostics);
+    ASSERT_TRUE(plan) << traced.errors();
+    ASSERT_EQ(plan->sites.size(), 1U);
+    EXPECT_EQ(plan->sites[0].point, "module(\"x\").trace(\"x:x_sent\")");
+    test::Analysis called("probe kernel.function(\"x_send\") { println(1) }");
+    EXPECT_FALSE(resolve_probes(*called.program, images, {}, called.diagnostics));
+    EXPECT_EQ(said(called.diagnostics),
+              "no function of kernel 6.1.0-whole matches \"x_send\"; it belongs to a module: "
+              "module(\"x\").function(\"x_send\")");
 }
 
 } // namespace

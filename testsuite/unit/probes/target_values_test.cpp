@@ -2,6 +2,7 @@
 // From a script's target values to how they are read.
 #include "planned.h"
 #include "steps.h"
+#include "unit/probes/whole_kernel.h"
 
 namespace djstap {
 namespace {
@@ -69,6 +70,24 @@ TEST(TargetValues, BitFieldsAreTakenOutOfWhatHoldsThem) {
     const std::string start = "register " + std::to_string(rdi);
     EXPECT_EQ(value_of("$o->low"), start + " +140 load1u bits0+3u");
     EXPECT_EQ(value_of("$o->high"), start + " +140 load1u bits3+5u");
+}
+
+// A bit-field is read with the fewest bytes that hold it: 1, 2, 4 or 8.
+TEST(BitFields, AreReadWithTheFewestBytes) {
+    const auto steps = [](const std::string& member) {
+        const whole::Planned planned("probe kernel.function(\"takes_fields\") { println($f->" +
+                                     member + ") }");
+        EXPECT_TRUE(planned.plan) << planned.errors();
+        return planned.plan ? steps_of(planned.plan->variants.at(0).accesses.begin()->second.value)
+                            : "";
+    };
+    const std::string rdi_is = "register " + std::to_string(rdi) + " ";
+    EXPECT_EQ(steps("eight"), rdi_is + "load1u bits0+8u");
+    EXPECT_EQ(steps("nine"), rdi_is + "+4 load2u bits0+9u");
+    EXPECT_EQ(steps("sixteen"), rdi_is + "+8 load2u bits0+16u");
+    EXPECT_EQ(steps("seventeen"), rdi_is + "+12 load4u bits0+17u");
+    EXPECT_EQ(steps("half"), rdi_is + "+16 load4u bits0+32u");
+    EXPECT_EQ(steps("more"), rdi_is + "+24 load8u bits0+33u");
 }
 
 TEST(TargetValues, ArgumentsAreOfTheirTypesSize) {

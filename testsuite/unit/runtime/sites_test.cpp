@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A module's tables are checked before the runtime follows their numbers.
+// A module's sites: their tables are checked before the runtime follows their numbers; where they
+// are, and which ones failed.
 #include "globals_for_test.h"
 #include "log_for_test.h"
 #include "sites_for_test.h"

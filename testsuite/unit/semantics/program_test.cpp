@@ -306,6 +306,23 @@ TEST(SemanticsUnread, GlobalsPrintThemselvesAtTheEnd) {
                 "@max(h), @sum(h), @avg(h))\n");
 }
 
+// Both ends of a session are the last chance to print.
+TEST(SemanticsUnread, IsPrintedAtEachEndThatTheScriptHas) {
+    const auto last = [](const std::string& script) {
+        const Analysis analysis(script);
+        EXPECT_TRUE(analysis.program) << analysis.errors();
+        std::string points;
+        for (const ast::ProbePoint* point : analysis.program->probes.back()->points)
+            points += ast::to_string(*point) + " ";
+        return points;
+    };
+    EXPECT_EQ(last("global n probe timer.s(1) { n++ }"), "end(2147483647) ");
+    EXPECT_EQ(last("global n probe timer.s(1) { n++ } probe error { exit() }"),
+              "end(2147483647) error(2147483647) ");
+    EXPECT_EQ(last("global n probe timer.s(1) { n++ } probe end { exit() }"), "end(2147483647) ");
+    EXPECT_EQ(last("global n probe timer.s(1) { n++; println(n) } probe end { exit() }"), "end ");
+}
+
 TEST(SemanticsUnread, ACounterThatNobodyReadsStaysPerCpu) {
     Analysis analysis("global n probe timer.s(1) { n++ }");
     ASSERT_TRUE(analysis.program) << analysis.errors();

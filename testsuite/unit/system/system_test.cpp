@@ -3,7 +3,6 @@
 #include "system/file.h"
 #include "system/hash.h"
 #include "system/process.h"
-#include "system/stopwatch.h"
 #include "system/temporary.h"
 
 #include <cerrno>
@@ -170,18 +169,6 @@ TEST(Hash, TellsPartsAndDamageApart) {
     EXPECT_NE(hash_bytes("b", hash_bytes("a")), hash_bytes("", hash_bytes("ab")));
     EXPECT_EQ(hash_bytes("b", hash_bytes("a")), hash_bytes("b", hash_bytes("a")));
     EXPECT_EQ(hexadecimal(0x123456789abcdef), "0123456789abcdef");
-}
-
-TEST(StopwatchTime, LapsAddUp) {
-    Stopwatch watch;
-    poll(nullptr, 0, 5);
-    const double first = watch.lap();
-    poll(nullptr, 0, 5);
-    const double second = watch.lap();
-    EXPECT_GE(first, 4.9);
-    EXPECT_GE(second, 4.9);
-    EXPECT_GE(watch.milliseconds(), first + second);
-    EXPECT_NE(watch.describe().find(" MB"), std::string::npos);
 }
 
 TEST(Temporary, FoldersAreRemovedAndThoseOfDeadProcessesToo) {
