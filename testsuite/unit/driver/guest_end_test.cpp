@@ -5,11 +5,8 @@
 #include "driver/guest_plan.h"
 #include "driver/machine.h"
 
-#include "../surroundings.h"
 #include "parsed_options.h"
 
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 
 namespace djstap::driver {
@@ -95,27 +92,6 @@ TEST(PatienceWithAGuest, IsOneToAHundredTimesTheUsual) {
         EXPECT_EQ(job.silence_timeout, factor * usual.silence_timeout) << times;
         EXPECT_EQ(job.command_timeout, usual.command_timeout) << times;
     }
-}
-
-// A guest is saved for each kernel: several paths to one lead to the same.
-TEST(KernelOfAGuest, IsNamedByItsRealFiles) {
-    const test::TestFolder own_folder;
-    const std::string& folder = own_folder.path;
-    std::ofstream(folder + "/vmlinuz-1") << "kernel";
-    std::filesystem::create_directory(folder + "/modules-1");
-    std::filesystem::create_symlink("vmlinuz-1", folder + "/vmlinuz");
-    std::filesystem::create_symlink("modules-1", folder + "/modules");
-    KernelFiles files;
-    files.release = "1";
-    files.vmlinuz = folder + "/vmlinuz";
-    files.modules = folder + "/modules";
-    GuestKernel kernel = guest_kernel(files);
-    EXPECT_EQ(kernel.release, "1");
-    const std::string real = std::filesystem::canonical(folder);
-    EXPECT_EQ(kernel.vmlinuz, real + "/vmlinuz-1");
-    EXPECT_EQ(kernel.modules, real + "/modules-1");
-    files.vmlinuz = folder + "/gone";
-    EXPECT_EQ(guest_kernel(files).vmlinuz, folder + "/gone");
 }
 
 TEST(CheckedMachine, IsThatOfTheRun) {

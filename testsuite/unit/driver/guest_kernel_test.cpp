@@ -78,7 +78,7 @@ TEST_F(KernelsOfGuests, AreFixedWhenTheRunBegins) {
     EXPECT_FALSE(Invocation(accept({"-e", "x"})).guest_kernel);
 }
 
-// Several paths may lead to a kernel.
+// A guest is saved for each kernel: several paths to one lead to the same.
 TEST_F(KernelsOfGuests, HaveTheirFilesWhereLinksLead) {
     boots("9.9.1-own");
     has_modules("9.9.1-own");

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What a guest is given, and what becomes of the bytes that its reader sends.
 #include "driver/guest_plan.h"
-#include "driver/user_kernel.h"
 
 #include "../surroundings.h"
-#include "injected/injected.h"
 #include "parsed_options.h"
 
 #include <csignal>
-#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -20,8 +17,6 @@
 
 namespace djstap::driver {
 namespace {
-
-using namespace std::string_literals;
 
 Words reader_of(Words words) {
     words.emplace_back("--guest");
@@ -216,28 +211,6 @@ TEST_F(ChannelsOfAGuest, OneOutputAlone) {
     GuestOutput standard;
     standard.next_file(); // it is no file
     EXPECT_FALSE(standard.is_closed());
-}
-
-// Handlers inside a program find a thread's buffer by these offsets.
-TEST(UserKernel, HasTheFieldsOfASlot) {
-    const CodegenKernel here = user_space_kernel(false), inside = user_space_kernel(true);
-    EXPECT_TRUE(here.user_space && inside.user_space);
-    EXPECT_FALSE(here.injected);
-    EXPECT_TRUE(inside.injected);
-    EXPECT_EQ(here.stub_bytes, 0);
-    EXPECT_EQ(inside.stub_bytes, 8); // what stubs push: one register
-    EXPECT_FALSE(here.mitigations.return_thunks || here.mitigations.indirect_thunks);
-    EXPECT_FALSE(inside.mitigations.return_thunks || inside.mitigations.indirect_thunks);
-    ASSERT_TRUE(inside.offset);
-    const auto at = [&](const char* name) { return inside.offset(name); };
-    const auto of = [](size_t offset) {
-        return std::optional(std::pair("djs_cpu"s, static_cast<int64_t>(offset)));
-    };
-    EXPECT_EQ(at("djs_cpu.head"), of(offsetof(djs_thread_slot, head)));
-    EXPECT_EQ(at("djs_cpu.limit"), of(offsetof(djs_thread_slot, limit)));
-    EXPECT_EQ(at("djs_cpu.data"), of(offsetof(djs_thread_slot, data)));
-    EXPECT_EQ(at("djs_cpu.mask"), of(offsetof(djs_thread_slot, mask)));
-    EXPECT_EQ(at("djs_cpu.none"), std::nullopt);
 }
 
 } // namespace

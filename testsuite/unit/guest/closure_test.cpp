@@ -137,51 +137,6 @@ TEST(Closure, ReadsQuotesAndBackslashesAsTheShellDoes) {
               "program 'ends\\' was not found in $PATH");
 }
 
-// Programs in a folder of their own, and which of them a command needs.
-class OwnPrograms : public testing::Test {
-  protected:
-    OwnPrograms() {
-        for (const char* name : names)
-            make_file(folder.path + name, "#!/bin/sh\n", true);
-    }
-    std::string taken(const std::string& command) const {
-        const Result<std::vector<FileToCopy>> files = command_closure(command);
-        EXPECT_TRUE(files) << command << ": " << (files ? "" : files.failure().message);
-        std::string all;
-        for (const char* name : names)
-            if (files && has(*files, folder.path + name))
-                all += name;
-        return all;
-    }
-
-    static constexpr const char* names[] = {"/first", "/second", "/2", "/34", "/a=b"};
-    const TestFolder folder;
-    const Environment path{"PATH", folder.path + ":/usr/bin:/bin"};
-};
-
-// What is directly before < or > is a command, unless it is the number of a descriptor; what
-// follows is a file.
-TEST_F(OwnPrograms, RedirectionsFollowCommandsAndNumbers) {
-    EXPECT_EQ(taken("first</dev/null"), "/first");
-    EXPECT_EQ(taken("first>/dev/null 2>&1; second"), "/first/second");
-    EXPECT_EQ(taken("2>/dev/null first"), "/first");
-    EXPECT_EQ(taken("34</dev/null 2>&1 first second"), "/first");
-    EXPECT_EQ(taken("first> second"), "/first");
-}
-
-TEST_F(OwnPrograms, OfACommentAreNone) {
-    EXPECT_EQ(taken("first # second"), "/first");
-    EXPECT_EQ(taken("first # 2; 34\nsecond"), "/first/second");
-}
-
-TEST_F(OwnPrograms, FollowWordsOfTheShellAndAssignments) {
-    EXPECT_EQ(taken("if first; then second; fi"), "/first/second");
-    EXPECT_EQ(taken("true && exec first second"), "/first");
-    EXPECT_EQ(taken("A=/first second"), "/second");
-    // An assignment begins with a name, which contains no slash.
-    EXPECT_EQ(taken(folder.path + "/a=b first"), "/a=b");
-}
-
 TEST(Archive, IsReadByCpio) {
     TestFolder folder;
     guest::Archive archive;

@@ -18,7 +18,7 @@ using Names = std::vector<std::string>;
 class CommandFiles : public testing::Test {
   protected:
     CommandFiles() {
-        for (const char* name : {"one", "two", "three", "seq"})
+        for (const char* name : {"one", "two", "three", "seq", "2", "34"})
             make_file(folder.path + "/" + name, "text", true);
     }
     // The programs of a shell's command line, in their order.
@@ -67,20 +67,26 @@ TEST_F(CommandFiles, RedirectionsNameFiles) {
     EXPECT_EQ(programs("< two one; three"), (Names{"one", "three"}));
     EXPECT_EQ(programs("one <two | three >> seq"), (Names{"one", "three"}));
     EXPECT_EQ(programs("2> two one"), Names{"one"});
+    EXPECT_EQ(programs("one</dev/null; true"), Names{"one"});
+    EXPECT_EQ(programs("2>/dev/null one"), Names{"one"});
+    EXPECT_EQ(programs("34</dev/null 2>&1 one two"), Names{"one"});
 }
 
 TEST_F(CommandFiles, AssignmentsAndCommentsAreNoPrograms) {
     EXPECT_EQ(programs("A=1 B=two one"), Names{"one"});
+    EXPECT_EQ(programs("A=/one two"), Names{"two"});
     EXPECT_EQ(programs("one # ; two\nthree"), (Names{"one", "three"}));
     EXPECT_EQ(programs("one # ; two"), Names{"one"});
     EXPECT_EQ(programs("'' ; one"), Names{"one"});
     EXPECT_EQ(programs("$one; two"), Names{"two"});
 }
 
-TEST_F(CommandFiles, AProgramWithASignInItsFolderIsNoAssignment) {
+TEST_F(CommandFiles, AProgramWithASignInItsPathIsNoAssignment) {
     std::filesystem::create_directories(folder.path + "/a=b");
     make_file(folder.path + "/a=b/c", "text", true);
     EXPECT_EQ(programs(folder.path + "/a=b/c; true"), Names{"a=b/c"});
+    make_file(folder.path + "/d=e", "text", true);
+    EXPECT_EQ(programs(folder.path + "/d=e; true"), Names{"d=e"});
 }
 
 TEST_F(CommandFiles, TheFirstProgramHasToBeThere) {
