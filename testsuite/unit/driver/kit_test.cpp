@@ -4,6 +4,7 @@
 #include "driver/kit.h"
 
 #include "../regions/program.h"
+#include "../surroundings.h"
 #include "parsed_options.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ class KitOfAScript : public testing::Test {
     GeneratedScript generated_;
 
   private:
-    const TemporaryFolder folder_ = std::move(*TemporaryFolder::create(temporary_directory()));
+    const test::TestFolder folder_;
 };
 
 TEST_F(KitOfAScript, IsCompleteIfItHasWhatTheObjectRefersTo) {

@@ -9,10 +9,7 @@
 #include <sys/stat.h>
 
 extern "C" {
-void unpack_start(void);
-void unpack_piece(const char* data, size_t size);
-const char* unpack_problem(void);
-const char* unpack_end(void);
+#include "guest/agent/agent.h"
 }
 
 namespace djstap {

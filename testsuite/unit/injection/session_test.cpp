@@ -2,8 +2,8 @@
 // Sessions in programs that do not begin.
 #include "injection/session.h"
 
+#include "../surroundings.h"
 #include "injection/process_facts.h"
-#include "system/temporary.h"
 
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 TEST(SessionInAProgram, DoesNotBeginWithAScriptThatCannotBeLinked) {
     if (is_confined(getpid()))
         GTEST_SKIP() << "a filter confines this process, and so all that it starts";
-    const TemporaryFolder folder = std::move(*TemporaryFolder::create(temporary_directory()));
+    const test::TestFolder folder;
     SessionOptions options;
     options.command_arguments = {"touch", folder.file("touched")};
     const std::string meta = R"({"version":1,"name":"demo"})";

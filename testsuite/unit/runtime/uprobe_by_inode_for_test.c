@@ -17,15 +17,7 @@
 
 #include "log_for_test.h"
 #include "uprobe_by_inode_for_test.h"
-
-struct pt_regs {
-    unsigned long ip, sp, ax;
-};
-#define instruction_pointer(regs) ((regs)->ip)
-#define user_stack_pointer(regs) ((regs)->sp)
-#define djs_returned_from(regs) ((regs)->sp - 8)
-#define regs_return_value(regs) ((regs)->ax)
-#define regs_set_return_value(regs, value) ((void)((regs)->ax = (value)))
+#include "uprobe_registers_for_test.h"
 
 char test_by_inode_log[1024];
 #define note(...) log_for_test(test_by_inode_log, sizeof(test_by_inode_log), __VA_ARGS__)

@@ -8,16 +8,8 @@
 #include "linux/uprobes.h"
 
 #include "uprobe_for_test.h"
+#include "uprobe_registers_for_test.h"
 #include "ustack_for_test.h"
-
-struct pt_regs {
-    unsigned long ip, sp, ax;
-};
-#define instruction_pointer(regs) ((regs)->ip)
-#define user_stack_pointer(regs) ((regs)->sp)
-#define djs_returned_from(regs) ((regs)->sp - 8)
-#define regs_return_value(regs) ((regs)->ax)
-#define regs_set_return_value(regs, value) ((void)((regs)->ax = (value)))
 
 #define d_real_inode(dentry) ((dentry)->d_inode)
 #undef O_RDONLY
