@@ -142,8 +142,8 @@ std::string functions_as_text(const Analysis& analysis) {
 std::string totals_as_text(const Analysis& analysis) {
     std::string text;
     const regions::Totals totals = analysis.totals();
-    add(text, "%llu functions, of which %llu can be patched at the entry, %llu instructions\n",
-        static_cast<unsigned long long>(totals.functions),
+    add(text, "%llu function%s, of which %llu can be patched at the entry, %llu instructions\n",
+        static_cast<unsigned long long>(totals.functions), totals.functions == 1 ? "" : "s",
         static_cast<unsigned long long>(totals.entries_safe),
         static_cast<unsigned long long>(totals.instructions));
     add(text, "K %.2f %%, B %.2f %%, overall gain %.2f %%, average gain %.2f %%\n",

@@ -45,7 +45,7 @@ class RegionsCommands : public testing::Test {
 
 // Addresses and offsets are hexadecimal, with 0x or without.
 TEST_F(RegionsCommands, PlacesAreAddressesOrNamesWithOffsets) {
-    for (const char* same : {"f", "f+0", "0x401000", "401000", "0x401000"}) {
+    for (const char* same : {"f", "f+0", "0x401000", "401000", "0X401000"}) {
         options.places = {same};
         EXPECT_TRUE(answer(0).starts_with("0x401000  f: ")) << same;
     }
@@ -67,7 +67,7 @@ TEST_F(RegionsCommands, PlacesAreAddressesOrNamesWithOffsets) {
 }
 
 TEST_F(RegionsCommands, EachQuestionHasAnAnswerOfTwoForms) {
-    EXPECT_TRUE(has(answer(0), "1 functions, of which "));
+    EXPECT_TRUE(has(answer(0), "1 function, of which "));
     options.function = "f";
     EXPECT_TRUE(answer(0).starts_with("f at 0x401000, 2 instructions, "));
     options.json = true;
@@ -85,7 +85,7 @@ TEST_F(RegionsCommands, EachQuestionHasAnAnswerOfTwoForms) {
     EXPECT_TRUE(has(refusal(), options.file + ": has no line program"));
     options.lines = false;
     options.map = folder.file("map.svg");
-    EXPECT_TRUE(answer(0).starts_with("1 functions, of which "));
+    EXPECT_TRUE(answer(0).starts_with("1 function, of which "));
     EXPECT_TRUE(has(*read_file(options.map), "<svg"));
     options.json = true;
     EXPECT_TRUE(answer(0).starts_with("{\"totals\":{\"functions\":1,"));
