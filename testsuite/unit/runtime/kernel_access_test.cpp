@@ -53,9 +53,8 @@ TEST_F(KernelAccess, ReadsByOneInstructionWhereThatCanOnlyFault) {
     EXPECT_EQ(read(last_of_user, 1), "from-user 1 11");
     EXPECT_EQ(read(0, 4), "from-user 4 44332211");
     test_access_faults = true;
-    for (const char* const size : {"1", "2", "4", "8"})
-        EXPECT_EQ(read(first_of_kernel, static_cast<u32>(size[0] - '0')),
-                  "get " + std::string(size) + " fails");
+    for (const u32 size : {1U, 2U, 4U, 8U})
+        EXPECT_EQ(read(first_of_kernel, size), "get " + std::to_string(size) + " fails");
     EXPECT_EQ(read(vsyscall, 8), "from-kernel 8 fails");
     EXPECT_EQ(read(0, 8), "from-user 8 fails");
 }
@@ -69,9 +68,8 @@ TEST_F(KernelAccess, WritesNothingBehindTheKernel) {
     EXPECT_EQ(written(vsyscall, 1), "fails");
     EXPECT_EQ(written(before_kernel, 1), "fails");
     test_access_faults = true;
-    for (const char* const size : {"1", "2", "4", "8"})
-        EXPECT_EQ(written(first_of_kernel, static_cast<u32>(size[0] - '0')),
-                  "put " + std::string(size) + " fails");
+    for (const u32 size : {1U, 2U, 4U, 8U})
+        EXPECT_EQ(written(first_of_kernel, size), "put " + std::to_string(size) + " fails");
 }
 
 // Another task's memory may be there while the kernel switches to it.

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { TEST_PROCESSES = 4 };
+enum { TEST_PROCESSES = 4, TEST_AREAS = 64 };
 
 /* A process: how many mappings it has, and what they are. */
 struct test_area {
@@ -18,7 +18,6 @@ struct test_area {
 };
 void test_set_areas(u32 process, const struct test_area* areas, u32 count);
 /* It has so many, the same ones again and again. */
-enum { TEST_AREAS = 64 };
 void test_set_area_count(u32 process, u32 count);
 /* The part of the file that is mapped, as its headers tell. */
 void test_set_load(u64 offset, u64 bytes, u64 address);
