@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a test has for itself: a folder, variables of the environment, and limits. At the end, all
-// are as they were before.
+// What a test has for itself: a folder, variables of the environment, the time zone, and limits. At
+// the end, all are as they were before.
 #pragma once
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@
 
 namespace djstap::test {
 
-// A folder, removed with all that is in it. Without one, a test cannot go on.
+// A folder, removed with all that is in it. No symbolic link leads there. Without one, a test
+// cannot go on.
 class TestFolder {
   public:
     TestFolder() : path(make()) {}
@@ -40,7 +42,8 @@ class TestFolder {
 
   private:
     static std::string make() {
-        std::string name = std::filesystem::temp_directory_path() / "djstap-test-XXXXXX";
+        std::string name = std::filesystem::canonical(std::filesystem::temp_directory_path()) /
+                           "djstap-test-XXXXXX";
         if (mkdtemp(name.data()))
             return name;
         perror(name.c_str());
@@ -92,6 +95,24 @@ class Limit {
   private:
     const Resource resource_;
     rlimit before_{};
+};
+
+// The time zone. The C library keeps it until it is told to look at the variable again.
+class TimeZone {
+  public:
+    explicit TimeZone(const std::string& zone) : variable_("TZ", zone) { tzset(); }
+
+    void set(const std::string& zone) const {
+        variable_.set(zone);
+        tzset();
+    }
+
+  private:
+    // Destroyed after the variable, which is then what it was.
+    struct Told {
+        ~Told() { tzset(); }
+    } told_;
+    const Environment variable_;
 };
 
 } // namespace djstap::test
