@@ -11,7 +11,6 @@
 
 #include "../surroundings.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <utility>
@@ -46,9 +45,9 @@ inline void keep_index() {
     }
 }
 
-// A folder. From then on, the cache is that of all analyses.
+// A folder. While it exists, the cache is that of all analyses.
 struct Folder : TestFolder {
-    Folder() { setenv("DJSTAP_CACHE", shared_cache().c_str(), 1); }
+    const Environment is_used{"DJSTAP_CACHE", shared_cache()};
 };
 
 struct Analysis {
