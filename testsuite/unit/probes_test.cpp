@@ -5,7 +5,8 @@
 #include "probes/probes.h"
 #include "probes/trampolines.h"
 
-#include <cstdlib>
+#include "surroundings.h"
+
 #include <gtest/gtest.h>
 
 namespace djstap {
@@ -319,7 +320,7 @@ TEST_P(OnKernel, MembersAreFollowedToAValue) {
 // Names and types are the same, whether they come from DWARF or BTF.
 TEST_P(OnKernel, TracepointsAreFoundWithAndWithoutDwarf) {
     for (const char* without : {"0", "1"}) {
-        setenv("DJSTAP_NO_DWARF", without, 1);
+        const test::Environment dwarf("DJSTAP_NO_DWARF", without);
         SourceManager sources;
         Diagnostics diagnostics(sources);
         Images images(GetParam());
@@ -339,7 +340,6 @@ TEST_P(OnKernel, TracepointsAreFoundWithAndWithoutDwarf) {
                         images, diagnostics);
         EXPECT_FALSE(elsewhere) << "a name that is not there is an error, unlike a pattern";
     }
-    unsetenv("DJSTAP_NO_DWARF");
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, OnKernel, testing::Values("6.1", "6.12"), [](const auto& info) {
