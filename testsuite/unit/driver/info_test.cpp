@@ -120,15 +120,10 @@ TEST_F(InfoOfAKernel, TellsWhereDebugInformationIs) {
 
 // Asking them would take long: they are named.
 TEST_F(InfoOfAKernel, NamesTheServersOfDebugInformation) {
-    const char* const before = getenv("DEBUGINFOD_URLS");
-    const std::string urls = before ? before : "";
-    unsetenv("DEBUGINFOD_URLS");
-    const std::string none = fact("debuginfod");
-    setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
-    const std::string one = fact("debuginfod");
-    before ? setenv("DEBUGINFOD_URLS", urls.c_str(), 1) : unsetenv("DEBUGINFOD_URLS");
-    EXPECT_EQ(none, "  - debuginfod: no server is asked: DEBUGINFOD_URLS is not set");
-    EXPECT_EQ(one, "  + debuginfod: http://127.0.0.1:1");
+    const test::Environment servers("DEBUGINFOD_URLS");
+    EXPECT_EQ(fact("debuginfod"), "  - debuginfod: no server is asked: DEBUGINFOD_URLS is not set");
+    servers.set("http://127.0.0.1:1");
+    EXPECT_EQ(fact("debuginfod"), "  + debuginfod: http://127.0.0.1:1");
 }
 
 } // namespace
