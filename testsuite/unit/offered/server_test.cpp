@@ -6,6 +6,8 @@
 #include "system/file.h"
 #include "system/temporary.h"
 
+#include "../surroundings.h"
+
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -156,10 +158,9 @@ TEST_F(Service, PassesLargeOutputOn) {
 }
 
 TEST_F(Service, TheScriptGetsNothingOfTheUser) {
-    setenv("DJSTAP_CACHE", "/somewhere", 1);
+    const test::Environment of_user("DJSTAP_CACHE", "/somewhere");
     program("env | cut -d= -f1 | sort | grep -v -e ^PWD$ -e ^_$ -e ^SHLVL$ -e ^OLDPWD$; cat");
     const Answer answer = ask("opens\nmore input\n");
-    unsetenv("DJSTAP_CACHE");
     EXPECT_EQ(answer.output, "LC_ALL\nPATH\n");
 }
 
