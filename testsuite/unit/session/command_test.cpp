@@ -4,6 +4,8 @@
 #include "session/signals.h"
 #include "session/traced_process.h"
 
+#include "../surroundings.h"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -39,7 +41,7 @@ TEST(Command, SplitsPlainLinesAndGivesOthersToTheShell) {
 }
 
 TEST(Command, QuotesVariablesAndPatternsTakeNoShell) {
-    setenv("DJSTAP_TEST", "a b", 1);
+    const test::Environment variable("DJSTAP_TEST", "a b");
     EXPECT_EQ(*parse_command("ls 'x  y' \"$DJSTAP_TEST\" $DJSTAP_TEST p\\ q"),
               (Words{"ls", "x  y", "a b", "a", "b", "p q"}));
     EXPECT_EQ(*parse_command("dd if=/etc/passwd count=1"),

@@ -7,9 +7,9 @@
 #include "module_files.h"
 #include "system/file.h"
 
+#include "../surroundings.h"
+
 #include <cerrno>
-#include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -28,8 +28,6 @@ inline const std::string session_meta = R"json({"version":1,"name":"demo",
 class SessionTest : public testing::Test {
   protected:
     void SetUp() override {
-        setenv("TZ", "ABC-3", 1);
-        tzset();
         folder_ = testing::TempDir() + "djstap-session-" + std::to_string(getpid());
         std::filesystem::create_directories(folder_);
         options.module = folder_ + "/demo.ko";
@@ -64,11 +62,12 @@ class SessionTest : public testing::Test {
     }
     // The script ends as soon as it has begun.
     void exit_at_once() { module.page().exit_requested = 1; }
-    // What every module is told of this process: its number, and the zone that SetUp chooses.
+    // What every module is told of this process: its number, and the zone that is chosen below.
     static std::string reader() {
         return "reader=" + std::to_string(getpid()) + " tz_gmtoff=-10800 tz_name=ABC";
     }
 
+    const test::TimeZone time_zone{"ABC-3"};
     FakeModule module;
     SessionOptions options;
     SessionOutcome outcome;

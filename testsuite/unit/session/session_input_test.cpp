@@ -120,8 +120,7 @@ TEST_F(SessionInput, IsForScriptsThatTakeIt) {
 TEST_F(SessionTest, TellsTheModuleTheTimeZone) {
     exit_at_once();
     const auto told_of = [&](const std::string& zone) {
-        setenv("TZ", zone.c_str(), 1);
-        tzset();
+        time_zone.set(zone);
         run();
         const std::string all = module.loads.back();
         return all.substr(all.find("tz_gmtoff="));
