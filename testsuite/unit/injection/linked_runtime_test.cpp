@@ -3,11 +3,10 @@
 // what it is told. Nothing of it runs here that needs a thread's slot.
 #include "injection/linked_runtime.h"
 
+#include "../surroundings.h"
 #include "made_program.h"
 
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 
 namespace djstap::injection {
@@ -99,17 +98,11 @@ TEST_F(LinkedHere, MayBeTooLarge) {
 }
 
 TEST_F(LinkedHere, TheRuntimeIsToldWhereTheArenasPartsAre) {
-    const char* const before = getenv("TZ");
-    const std::string zone = before ? before : "";
     const std::string long_name(70, 'A');
-    setenv("TZ", "XYZ5", 1); // five hours west
-    tzset();
+    const test::TimeZone zone("XYZ5"); // five hours west
     const djs_arena parts = parts_of(*arena_);
-    setenv("TZ", ("<" + long_name + ">-3").c_str(), 1);
-    tzset();
+    zone.set("<" + long_name + ">-3");
     const djs_arena others = parts_of(*arena_);
-    before ? setenv("TZ", zone.c_str(), 1) : unsetenv("TZ");
-    tzset();
     EXPECT_EQ(number_of(parts.heap), arena_->heap().begin);
     EXPECT_EQ(parts.heap_bytes, arena_->heap().bytes);
     EXPECT_EQ(number_of(parts.slots), arena_->slots().begin);
