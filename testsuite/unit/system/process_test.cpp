@@ -3,6 +3,8 @@
 #include "system/file.h"
 #include "system/process.h"
 
+#include "../surroundings.h"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -144,9 +146,9 @@ TEST(Processes, StatusesAreThoseOfAShell) {
 }
 
 TEST(SearchPath, IsTheStandardOneIfThereIsNone) {
-    const std::string before = getenv("PATH");
-    const auto with = [](const char* path) {
-        setenv("PATH", path, 1);
+    const test::Environment variable("PATH");
+    const auto with = [&](const char* path) {
+        variable.set(path);
         return search_path();
     };
     using Folders = std::vector<std::string>;
@@ -155,13 +157,11 @@ TEST(SearchPath, IsTheStandardOneIfThereIsNone) {
     EXPECT_EQ(with(":"), (Folders{".", "."}));
     EXPECT_EQ(with("/a:"), (Folders{"/a", "."}));
     EXPECT_EQ(with("/a::b"), (Folders{"/a", ".", "b"}));
-    unsetenv("PATH");
+    variable.set(std::nullopt);
     char standard[256] = {};
     ASSERT_GT(confstr(_CS_PATH, standard, sizeof standard), 0U);
     const Folders without = search_path();
-    setenv("PATH", before.c_str(), 1);
     EXPECT_EQ(without, with(standard));
-    setenv("PATH", before.c_str(), 1);
 }
 
 } // namespace

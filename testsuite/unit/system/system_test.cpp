@@ -5,6 +5,8 @@
 #include "system/process.h"
 #include "system/temporary.h"
 
+#include "../surroundings.h"
+
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -256,33 +258,28 @@ TEST(Programs, AreFoundAlongThePath) {
     EXPECT_EQ(find_program("/bin/sh"), "/bin/sh");
     EXPECT_EQ(find_program("no-such-program-here"), "");
     EXPECT_EQ(find_program("/tmp"), ""); // a folder
-    const std::string before = getenv("PATH");
-    setenv("PATH", "/none::/none", 1);
+    const test::Environment variable("PATH", "/none::/none");
     EXPECT_EQ(search_path(), (std::vector<std::string>{"/none", ".", "/none"}));
     EXPECT_EQ(find_program("sh"), "");
     EXPECT_EQ(find_program("sh", {"/bin"}), "/bin/sh");
-    setenv("PATH", before.c_str(), 1);
 }
 
 // A program that is found is the one that execvp() runs.
 TEST_F(Files, ProgramsAreFoundWhereTheyAreRunFrom) {
-    const std::string before = getenv("PATH"), name = "djstap-test-program";
+    const std::string name = "djstap-test-program";
     const fs::path home = fs::current_path();
     ASSERT_TRUE(write_file(folder.file(name), "#!/bin/sh\necho ran\n"));
     fs::permissions(folder.file(name), fs::perms::owner_all);
     fs::current_path(folder.path());
+    const test::Environment variable("PATH");
     constexpr const char* paths[] = {"", ".", ":/none", "/none:", "/none::/none", "/none", nullptr};
     for (const char* path : paths) {
         SCOPED_TRACE(path ? path : "none");
-        if (path)
-            setenv("PATH", path, 1);
-        else
-            unsetenv("PATH");
+        variable.set(path ? std::optional<std::string>(path) : std::nullopt);
         EXPECT_EQ(!find_program(name).empty(), bool(run_program({name})));
         EXPECT_EQ(!find_program("env").empty(), bool(run_program({"env"})));
     }
     fs::current_path(home);
-    setenv("PATH", before.c_str(), 1);
 }
 
 TEST(Programs, OutputStatusAndLines) {
