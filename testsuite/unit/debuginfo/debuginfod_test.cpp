@@ -71,10 +71,10 @@ TEST_F(SeparateDebugInfo, FromAServer) {
     const std::string id = (*ElfFile::open(at("m.ko")))->build_id().digits;
     shell("mkdir -p served/buildid/" + id + " && mv m.debug served/buildid/" + id + "/debuginfo");
     const Server server(made_.folder(), "quick");
-    setenv("DEBUGINFOD_CACHE_PATH", at("fetched").c_str(), 1);
+    fetched_.set(at("fetched"));
     EXPECT_FALSE(open("m.ko").info); // it is not asked
     EXPECT_FALSE(fs::exists(at("requests")));
-    setenv("DEBUGINFOD_URLS", server.url().c_str(), 1);
+    servers_.set(server.url());
     {
         const Opened opened = open("m.ko");
         ASSERT_TRUE(opened.info) << opened.failure;
@@ -102,19 +102,19 @@ TEST_F(SeparateDebugInfo, FromAServerThatHasAnotherBuild) {
     const std::string id = (*ElfFile::open(at("m.ko")))->build_id().digits;
     shell("mkdir -p served/buildid/" + id + " && mv other served/buildid/" + id + "/debuginfo");
     const Server server(made_.folder(), "quick");
-    setenv("DEBUGINFOD_CACHE_PATH", at("fetched").c_str(), 1);
-    setenv("DEBUGINFOD_URLS", server.url().c_str(), 1);
+    fetched_.set(at("fetched"));
+    servers_.set(server.url());
     EXPECT_NE(open("m.ko").failure.find(" is of another build of module 'm'"), std::string::npos);
 }
 
 TEST_F(SeparateDebugInfo, FromServersThatFail) {
     make_module("m.ko", module_text);
     shell("strip -g m.ko");
-    setenv("DEBUGINFOD_CACHE_PATH", at("fetched").c_str(), 1);
+    fetched_.set(at("fetched"));
     const std::string none = "no debug information was found for module 'm' of kernel 6.1.0-made";
     {
         const Server server(made_.folder(), "quick"); // it does not have the file
-        setenv("DEBUGINFOD_URLS", server.url().c_str(), 1);
+        servers_.set(server.url());
         EXPECT_EQ(open("m.ko").failure, none);
         EXPECT_TRUE(fs::exists(at("requests")));
         shell("rm -rf fetched requests");
@@ -129,8 +129,8 @@ TEST_F(SeparateDebugInfo, FromServersThatFail) {
     EXPECT_EQ(open("m.ko").failure, none); // it was asked once
     shell("rm -rf fetched");
     const Server server(made_.folder(), "silent");
-    setenv("DEBUGINFOD_URLS", server.url().c_str(), 1);
-    setenv("DEBUGINFOD_TIMEOUT", "2", 1);
+    servers_.set(server.url());
+    timeout_.set("2");
     const auto start = std::chrono::steady_clock::now();
     const std::string failure = open("m.ko").failure;
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
@@ -144,9 +144,9 @@ TEST_F(SeparateDebugInfo, FromAServerThatStopsInTheMiddle) {
     make_module("m.ko", module_text);
     shell("strip -g m.ko");
     const Server server(made_.folder(), "stops");
-    setenv("DEBUGINFOD_CACHE_PATH", at("fetched").c_str(), 1);
-    setenv("DEBUGINFOD_URLS", server.url().c_str(), 1);
-    setenv("DEBUGINFOD_TIMEOUT", "2", 1);
+    fetched_.set(at("fetched"));
+    servers_.set(server.url());
+    timeout_.set("2");
     const std::string failure = open("m.ko").failure;
     EXPECT_NE(failure.find(": the server did not send anything for 2 s"), std::string::npos)
         << failure;

@@ -2,7 +2,6 @@
 // What is read of a kernel's debug information before there is an index.
 #include "debuginfo/first_info.h"
 #include "kernels.h"
-#include "system/temporary.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -71,26 +70,8 @@ std::string shown(const Result<StatementResult>& result) {
 }
 
 // A cache of its own while it exists.
-class EmptyCache {
-  public:
-    EmptyCache() {
-        const char* before = getenv("DJSTAP_CACHE");
-        before_ = before ? std::optional<std::string>(before) : std::nullopt;
-        auto folder = TemporaryFolder::create(temporary_directory());
-        EXPECT_TRUE(folder);
-        folder_ = std::move(*folder);
-        setenv("DJSTAP_CACHE", folder_.path().c_str(), 1);
-    }
-    ~EmptyCache() {
-        if (before_)
-            setenv("DJSTAP_CACHE", before_->c_str(), 1);
-        else
-            unsetenv("DJSTAP_CACHE");
-    }
-
-  private:
-    std::optional<std::string> before_;
-    TemporaryFolder folder_;
+struct EmptyCache : test::TestFolder {
+    const test::Environment is_used{"DJSTAP_CACHE", path};
 };
 
 int steps; // that were reported

@@ -4,7 +4,10 @@
 #include "debuginfo/debuginfo.h"
 #include "image/kernel.h"
 
-#include <cstdlib>
+#include "../surroundings.h"
+
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +21,8 @@ struct OpenKernel {
 
 // Returns every kernel with a vmlinux; empty if there is none. `without_dwarf` reads only BTF.
 inline std::vector<OpenKernel> open_kernels(bool without_dwarf = false) {
+    const test::Environment dwarf("DJSTAP_NO_DWARF",
+                                  without_dwarf ? std::optional<std::string>("1") : std::nullopt);
     std::vector<OpenKernel> kernels;
     for (const std::string& release : installed_releases()) {
         auto files = find_kernel(release);
@@ -29,10 +34,7 @@ inline std::vector<OpenKernel> open_kernels(bool without_dwarf = false) {
         if (!opened)
             continue;
         kernel.kernel = std::move(*opened);
-        if (without_dwarf)
-            setenv("DJSTAP_NO_DWARF", "1", 1);
         auto info = DebugInfo::open(*kernel.kernel);
-        unsetenv("DJSTAP_NO_DWARF");
         if (!info)
             continue;
         kernel.info = std::move(*info);

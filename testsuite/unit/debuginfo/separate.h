@@ -38,12 +38,6 @@ class SeparateDebugInfo : public testing::Test {
   protected:
     SeparateDebugInfo() : made_({{"kernel/measure.c", kernel_text}}, {"-O1"}) {
         made_.info.reset();
-        for (const char* name : {"DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_TIMEOUT"})
-            unsetenv(name);
-    }
-    ~SeparateDebugInfo() override {
-        for (const char* name : {"DEBUGINFOD_URLS", "DEBUGINFOD_CACHE_PATH", "DEBUGINFOD_TIMEOUT"})
-            unsetenv(name);
     }
 
     std::string at(const std::string& path) const { return made_.folder() + "/" + path; }
@@ -157,6 +151,8 @@ class SeparateDebugInfo : public testing::Test {
         EXPECT_EQ(opened->member(*own, "high")->bit_offset, 3U);
     }
 
+    const test::Environment servers_{"DEBUGINFOD_URLS"}, fetched_{"DEBUGINFOD_CACHE_PATH"},
+        timeout_{"DEBUGINFOD_TIMEOUT"};
     MadeKernel made_;
 };
 
