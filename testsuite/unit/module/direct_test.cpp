@@ -25,8 +25,6 @@ namespace {
 // Programs that take the place of others while it exists.
 class Programs {
   public:
-    Programs() : path_(getenv("PATH")) { setenv("PATH", (folder_.path + ":" + path_).c_str(), 1); }
-    ~Programs() { setenv("PATH", path_.c_str(), 1); }
     void add(const std::string& name, const std::string& script) {
         const std::string file = folder_.path + "/" + name;
         std::ofstream(file) << "#!/bin/sh\n" << script;
@@ -34,8 +32,8 @@ class Programs {
     }
 
   private:
-    TestFolder folder_;
-    std::string path_;
+    const TestFolder folder_;
+    const Environment path_{"PATH", folder_.path + ":" + getenv("PATH")};
 };
 
 std::unique_ptr<Kernel> opened_kernel(const KernelFiles& files) {
@@ -159,15 +157,12 @@ TEST(OptionTries, WithoutCertainAnswersAreLeftToKbuild) {
 TEST(OptionTries, NeedMakeAndAShell) {
     AskingFolder folder("flags += $(call cc-option,-fgood)\n");
     folder.compiler(choosy_compiler);
-    const std::string path = getenv("PATH"), tools = folder.path + "/tools",
-                      make = find_program("make");
+    const std::string tools = folder.path + "/tools", make = find_program("make");
     ASSERT_NE(make, "");
     fs::create_directory(tools);
     const auto is_answered = [&] {
-        setenv("PATH", tools.c_str(), 1);
-        const bool answered = folder.ask().has_value();
-        setenv("PATH", path.c_str(), 1);
-        return answered;
+        const Environment path("PATH", tools);
+        return folder.ask().has_value();
     };
     EXPECT_FALSE(is_answered());
     fs::create_symlink(make, tools + "/make");

@@ -179,9 +179,8 @@ TEST_F(Embedded, TypesOfHeadersNeedAShellAndALinker) {
     ASSERT_TRUE(write_file(own("own_types.h"), "struct djs_types { long member; };\n"));
     std::filesystem::create_directory(own("tools"));
     const auto said_with = [&](const std::string& folders) {
-        setenv("PATH", folders.c_str(), 1);
+        const test::Environment searched("PATH", folders);
         const auto types = compile_kernel_headers(kit_, {"own_types.h"});
-        setenv("PATH", path.c_str(), 1);
         return types ? "" : types.failure().message;
     };
     EXPECT_EQ(said_with(own("tools")), "cannot run sh: No such file or directory");

@@ -495,9 +495,8 @@ TEST(Kit, CacheThatCannotBeWrittenIsNamed) {
     ANY_KERNEL(kernel);
     TestFolder folder;
     ASSERT_TRUE(write_file(folder.path + "/file", "x"));
-    setenv("DJSTAP_CACHE", (folder.path + "/file").c_str(), 1);
+    const Environment cache("DJSTAP_CACHE", folder.path + "/file");
     auto kit = open_runtime_kit(*kernel, tiny_runtime());
-    unsetenv("DJSTAP_CACHE");
     ASSERT_FALSE(kit);
     EXPECT_NE(kit.failure().message.find(folder.path + "/file/runtime: cannot create"),
               std::string::npos);

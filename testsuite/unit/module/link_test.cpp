@@ -24,8 +24,7 @@ struct BuiltKernel {
 class Linking : public testing::Test {
   protected:
     static void SetUpTestSuite() {
-        cache = std::make_unique<TestFolder>();
-        setenv("DJSTAP_CACHE", cache->path.c_str(), 1);
+        cache = std::make_unique<CacheFolder>();
         for (const KernelFiles& files : buildable_kernels()) {
             auto target = Kernel::open(files);
             ASSERT_TRUE(target) << target.failure().message;
@@ -37,7 +36,6 @@ class Linking : public testing::Test {
     static void TearDownTestSuite() {
         kernels.clear();
         cache.reset();
-        unsetenv("DJSTAP_CACHE");
     }
     void SetUp() override {
         if (kernels.empty())
@@ -47,11 +45,11 @@ class Linking : public testing::Test {
         return script_object(*kernel.kernel, defines, folder.path);
     }
 
-    static std::unique_ptr<TestFolder> cache;
+    static std::unique_ptr<CacheFolder> cache;
     static std::vector<BuiltKernel> kernels;
     TestFolder folder;
 };
-std::unique_ptr<TestFolder> Linking::cache;
+std::unique_ptr<CacheFolder> Linking::cache;
 std::vector<BuiltKernel> Linking::kernels;
 
 // The target of a relocation: a section and an offset, or an undefined symbol.
@@ -416,11 +414,10 @@ TEST_F(Linking, AKeyMayHaveAPassphrase) {
     const BuiltKernel& kernel = kernels.front();
     const std::string script = object(kernel);
     const ModuleRequest request{"x", script, {}, {key, certificate}, false};
-    setenv("KBUILD_SIGN_PIN", "secret", 1);
+    const Environment passphrase("KBUILD_SIGN_PIN", "secret");
     auto module = link_module(kernel.kit, request);
     ASSERT_TRUE(module) << module.failure().message;
     EXPECT_TRUE(module->is_signed);
-    setenv("KBUILD_SIGN_PIN", "another", 1);
+    passphrase.set("another");
     EXPECT_FALSE(link_module(kernel.kit, request));
-    unsetenv("KBUILD_SIGN_PIN");
 }

@@ -4,8 +4,6 @@
 #include "module/kit_files.h"
 #include "module/name.h"
 
-#include <cstdlib>
-
 namespace djstap::module {
 namespace {
 
@@ -229,13 +227,13 @@ TEST_F(MadeLink, SymbolsAndOffsetsAreFoundByTheirWholeNames) {
 }
 
 TEST_F(MadeLink, TheKeyIsThatOfTheEnvironment) {
-    setenv("DJSTAP_MODULE_KEY", "/own/key", 1);
-    setenv("DJSTAP_MODULE_CERT", "/own/certificate", 1);
+    const test::Environment key("DJSTAP_MODULE_KEY", "/own/key"),
+        certificate("DJSTAP_MODULE_CERT", "/own/certificate");
     const SigningKey both = signing_key_from_environment();
-    unsetenv("DJSTAP_MODULE_KEY");
-    unsetenv("DJSTAP_MODULE_CERT");
     EXPECT_EQ(both.key, "/own/key");
     EXPECT_EQ(both.certificate, "/own/certificate");
+    key.set(std::nullopt);
+    certificate.set(std::nullopt);
     EXPECT_TRUE(signing_key_from_environment().empty());
     EXPECT_EQ(signing_key_from_environment().certificate, "");
 }

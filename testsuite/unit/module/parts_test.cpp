@@ -456,9 +456,8 @@ TEST(Kit, PartsNeedWhatTheyDeclare) {
         ASSERT_FALSE(symbol.empty());
         TestFolder alone;
         fs::copy(cache.path, alone.path, fs::copy_options::recursive);
-        setenv("DJSTAP_CACHE", alone.path.c_str(), 1);
+        const Environment used("DJSTAP_CACHE", alone.path);
         auto kit = opener.open(whole_runtime, only({symbol}));
-        setenv("DJSTAP_CACHE", cache.path.c_str(), 1);
         ASSERT_TRUE(kit);
         EXPECT_EQ(kit->indirect_because, "");
         EXPECT_EQ(kit->parts, parts.providing({symbol}));

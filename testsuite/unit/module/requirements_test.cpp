@@ -114,7 +114,6 @@ TEST(Requirements, HeadersAreComplete) {
 
 TEST(Requirements, MissingToolsNameThePackage) {
     ANY_KERNEL(any);
-    const std::string path = getenv("PATH");
     TestFolder tools;
     // Without a compiler of its own, which scripts/kernels unpacks beside newer kernels.
     KernelFiles files = any->files();
@@ -122,14 +121,13 @@ TEST(Requirements, MissingToolsNameThePackage) {
     auto kernel = open_kernel(files);
     std::string compiler = kernel->config("CC_VERSION_TEXT");
     compiler = compiler.substr(0, compiler.find(' '));
-    setenv("PATH", tools.path.c_str(), 1);
+    const Environment path("PATH", tools.path);
     Status no_make = check_requirements(*kernel);
     fs::create_symlink("/bin/true", tools.path + "/make");
     Status no_compiler = check_requirements(*kernel);
     fs::create_directories(tools.path + "/build-tools/usr/bin");
     fs::create_symlink("/bin/true", tools.path + "/build-tools/usr/bin/" + compiler);
     Status own_compiler = check_requirements(*kernel);
-    setenv("PATH", path.c_str(), 1);
     ASSERT_FALSE(no_make);
     EXPECT_EQ(no_make.failure().message, "make is not installed");
     EXPECT_EQ(no_make.failure().hint, "apt-get install make");

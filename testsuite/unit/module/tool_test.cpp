@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "common.h"
 
+#include <list>
+
 using namespace djstap;
 using namespace djstap::module;
 using namespace djstap::module::test;
@@ -17,14 +19,12 @@ TEST(Tool, OutputStatusAndMissingPrograms) {
     ASSERT_FALSE(missing);
     EXPECT_EQ(missing.failure().message,
               "cannot run no-such-program-here: No such file or directory");
-    setenv("MAKEFLAGS", "-n", 1);
+    const Environment flags("MAKEFLAGS", "-n");
     auto clean = run_tool({"sh", "-c", "echo \"<$MAKEFLAGS>\""});
-    unsetenv("MAKEFLAGS");
     EXPECT_EQ(clean->output, "<>\n");
     // What it says is read, and must be in the language that is expected.
-    setenv("LC_ALL", "de_DE.UTF-8", 1);
+    const Environment language("LC_ALL", "de_DE.UTF-8");
     EXPECT_EQ(run_tool({"sh", "-c", "echo \"<$LC_ALL>\""})->output, "<C>\n");
-    unsetenv("LC_ALL");
     std::vector<std::string> lines;
     ASSERT_TRUE(run_tool({"printf", "a\\nbc\\nd"},
                          [&](std::string_view line) { lines.emplace_back(line); }));
@@ -64,13 +64,11 @@ TEST(Tool, HasNoVariablesThatSteerABuild) {
                                             "LC_MESSAGES",
                                             "INSTALL_MOD_PATH"};
     const std::vector<std::string> others{"ARCHIVE", "VV", "CCACHE_DIR", "KBUILD", "MAKE_X", "LCX"};
+    std::list<Environment> set;
     for (const std::vector<std::string>& names : {steering, others})
         for (const std::string& name : names)
-            setenv(name.c_str(), "of-the-test", 1);
+            set.emplace_back(name, "of-the-test");
     const auto outcome = run_tool({"env"});
-    for (const std::vector<std::string>& names : {steering, others})
-        for (const std::string& name : names)
-            unsetenv(name.c_str());
     ASSERT_TRUE(outcome);
     const std::string output = "\n" + outcome->output;
     for (const std::string& name : steering)
