@@ -30,8 +30,8 @@ std::string running() {
 
 TEST(Locate, EachFileOfAKernel) {
     const Folder folder;
-    const Variable kernels("DJSTAP_KERNELS", folder.path());
-    const std::string release = "9.1.0-test", root = folder.at(release),
+    const Environment kernels("DJSTAP_KERNELS", folder.path);
+    const std::string release = "9.1.0-test", root = folder.file(release),
                       modules = "/lib/modules/" + release;
     folder.write(release + "/boot/vmlinuz-" + release, "image");
     folder.write(release + "/boot/config-" + release, "CONFIG_X=y\n");
@@ -77,41 +77,41 @@ TEST(Locate, EachFileOfAKernel) {
 TEST(Locate, ABuildTree) {
     const Folder folder;
     folder.write("include/config/kernel.release", "9.9.9-built\n");
-    auto files = find_kernel(folder.path());
+    auto files = find_kernel(folder.path);
     ASSERT_TRUE(files);
     EXPECT_EQ(files->release, "9.9.9-built");
     EXPECT_EQ(files->root, "");
-    EXPECT_EQ(files->build_dir, folder.path());
+    EXPECT_EQ(files->build_dir, folder.path);
     EXPECT_EQ(files->vmlinux, "");
     EXPECT_EQ(files->config, "");
     EXPECT_EQ(files->vmlinuz, "");
     ASSERT_FALSE(files->looked_in.empty());
-    EXPECT_EQ(files->looked_in.front(), folder.at("vmlinux"));
+    EXPECT_EQ(files->looked_in.front(), folder.file("vmlinux"));
     const std::string image(arch::names().boot_image);
     folder.write(".config", "CONFIG_X=y\n");
     folder.write(image, "image");
     folder.write("v.s", ".text\nnop\n");
     folder.shell("as -o vmlinux v.s");
-    files = find_kernel(folder.path());
-    EXPECT_EQ(files->vmlinux, folder.at("vmlinux"));
-    EXPECT_EQ(files->config, folder.at(".config"));
-    EXPECT_EQ(files->vmlinuz, folder.at(image));
+    files = find_kernel(folder.path);
+    EXPECT_EQ(files->vmlinux, folder.file("vmlinux"));
+    EXPECT_EQ(files->config, folder.file(".config"));
+    EXPECT_EQ(files->vmlinuz, folder.file(image));
     // Packages of headers have one with types alone.
     folder.shell("objcopy -R .text vmlinux");
-    EXPECT_EQ(find_kernel(folder.path())->vmlinux, "");
+    EXPECT_EQ(find_kernel(folder.path)->vmlinux, "");
 }
 
 TEST(Locate, AFolderWithKernels) {
     const Folder folder;
     folder.write("boot/vmlinuz-9.1-a", "");
     folder.write("boot/other", "");
-    EXPECT_EQ(find_kernel(folder.path())->release, "9.1-a");
+    EXPECT_EQ(find_kernel(folder.path)->release, "9.1-a");
     folder.write("boot/vmlinuz-9.2-a", "");
-    EXPECT_EQ(find_kernel(folder.path()).failure().message,
-              folder.path() + ": this folder contains 2 kernels");
+    EXPECT_EQ(find_kernel(folder.path).failure().message,
+              folder.path + ": this folder contains 2 kernels");
     // Modules tell more.
     folder.write("lib/modules/9.2-a/modules.order", "");
-    EXPECT_EQ(find_kernel(folder.path())->release, "9.2-a");
+    EXPECT_EQ(find_kernel(folder.path)->release, "9.2-a");
     EXPECT_FALSE(find_kernel(folder.write("file", "")));
 }
 
@@ -120,7 +120,7 @@ TEST(Locate, TheRunningKernel) {
     folder.write("9.9-other/boot/vmlinuz-9.9-other", "");
     folder.write(".hidden/boot/vmlinuz", "");
     folder.write("file", "");
-    const Variable kernels("DJSTAP_KERNELS", folder.path());
+    const Environment kernels("DJSTAP_KERNELS", folder.path);
     const auto installed = installed_releases();
     auto is_installed = [&](const std::string& release) {
         return std::find(installed.begin(), installed.end(), release) != installed.end();
@@ -143,7 +143,7 @@ TEST(Locate, TheRunningKernel) {
     folder.write(running() + "/boot/System.map-" + running(), std::string(5000, '\n'));
     folder.write(running() + "/boot/available_filter_functions-" + running(), "f");
     folder.write(running() + "/boot/syscall_formats-" + running(), "f");
-    const std::string boot = folder.at(running()) + "/boot/";
+    const std::string boot = folder.file(running()) + "/boot/";
     const auto given = find_kernel(running());
     EXPECT_EQ(given->btf, boot + "btf-" + running());
     EXPECT_EQ(given->kallsyms, boot + "System.map-" + running());
@@ -209,7 +209,7 @@ TEST(Configuration, Values) {
     EXPECT_EQ(config.value("B"), "m");
     EXPECT_EQ(config.value("NOT"), "");
     EXPECT_EQ(config.value("OTHER"), "");
-    EXPECT_EQ(Configuration(folder.at("none")).value("A"), "");
+    EXPECT_EQ(Configuration(folder.file("none")).value("A"), "");
 }
 
 TEST(Configuration, KernelsThatDoNotFit) {
@@ -225,18 +225,18 @@ TEST(ModuleFiles, AreThoseOfDepmodOrOfTheFolder) {
     const Folder folder;
     KernelFiles kernel;
     EXPECT_TRUE(module_files(kernel).empty());
-    kernel.modules = folder.path();
+    kernel.modules = folder.path;
     EXPECT_TRUE(module_files(kernel).empty());
     folder.write("kernel/net/a-b.ko.xz", "");
     folder.write("kernel/c.ko", "");
     folder.write("kernel/c.txt", "");
-    fs::create_directories(folder.at("kernel/d.ko"));
+    fs::create_directories(folder.file("kernel/d.ko"));
     using Files = std::map<std::string, std::string>;
-    EXPECT_EQ(module_files(kernel),
-              (Files{{"a_b", folder.at("kernel/net/a-b.ko.xz")}, {"c", folder.at("kernel/c.ko")}}));
+    EXPECT_EQ(module_files(kernel), (Files{{"a_b", folder.file("kernel/net/a-b.ko.xz")},
+                                           {"c", folder.file("kernel/c.ko")}}));
     folder.write("modules.dep", "kernel/net/a-b.ko.xz: kernel/c.ko\n/elsewhere/e.ko:\nnothing:\n");
     EXPECT_EQ(module_files(kernel),
-              (Files{{"a_b", folder.at("kernel/net/a-b.ko.xz")}, {"e", "/elsewhere/e.ko"}}));
+              (Files{{"a_b", folder.file("kernel/net/a-b.ko.xz")}, {"e", "/elsewhere/e.ko"}}));
     EXPECT_FALSE(is_built_in(kernel, "unix"));
     folder.write("modules.builtin", "kernel/net/unix/unix.ko\nkernel/lib/x-y.ko\n");
     EXPECT_TRUE(is_built_in(kernel, "unix"));
@@ -263,13 +263,13 @@ TEST(ModuleFiles, LoadedOnesAreThoseOfTheRunningKernel) {
 
 TEST(ModuleFiles, CachedCopies) {
     const Folder folder;
-    const Variable cache("DJSTAP_CACHE", folder.at("cache"));
+    const Environment cache("DJSTAP_CACHE", folder.file("cache"));
     folder.write("plain", "content");
     folder.shell("gzip -k plain && xz -k plain && zstd -q -k plain");
     folder.write("bad.gz", "this is not compressed");
     int linked = 0;
     auto copy = [&](const std::string& name) {
-        return cached_copy(no_kernel(), folder.at(name), "modules/name", ".ko",
+        return cached_copy(no_kernel(), folder.file(name), "modules/name", ".ko",
                            [&](const std::string& whole) -> Result<std::string> {
                                linked++;
                                if (whole == "refused")
@@ -282,7 +282,7 @@ TEST(ModuleFiles, CachedCopies) {
         const auto first = copy(name);
         ASSERT_TRUE(first) << first.failure().message;
         EXPECT_EQ(*read_file(*first), "content, linked") << name;
-        EXPECT_TRUE(first->starts_with(folder.at("cache/kernels/"))) << *first;
+        EXPECT_TRUE(first->starts_with(folder.file("cache/kernels/"))) << *first;
         EXPECT_TRUE(first->ends_with(".ko")) << *first;
         EXPECT_EQ(*copy(name), *first);
         EXPECT_EQ(linked, 1);
@@ -293,7 +293,7 @@ TEST(ModuleFiles, CachedCopies) {
     EXPECT_EQ(*read_file(*copy("plain")), "other content, linked");
     folder.write("refused", "refused");
     EXPECT_EQ(copy("refused").failure().message, "it is refused");
-    EXPECT_EQ(copy("bad.gz").failure().message, "gzip failed on " + folder.at("bad.gz"));
+    EXPECT_EQ(copy("bad.gz").failure().message, "gzip failed on " + folder.file("bad.gz"));
     EXPECT_FALSE(copy("none"));
     // A compressed section that is damaged.
     folder.write("o.s", ".section .debug_info\n.skip 5000\n");
@@ -319,9 +319,9 @@ TEST(ModuleBytes, AreNotThoseOfADevice) {
     char name[64];
     ASSERT_EQ(ptsname_r(terminal.get(), name, sizeof name), 0);
     for (const char* link : {"a", "a.gz", "a.xz", "a.zst"}) {
-        std::filesystem::create_symlink(name, folder.at(link));
-        EXPECT_EQ(module_bytes(folder.at(link)).failure().message,
-                  folder.at(link) + ": is not a file");
+        std::filesystem::create_symlink(name, folder.file(link));
+        EXPECT_EQ(module_bytes(folder.file(link)).failure().message,
+                  folder.file(link) + ": is not a file");
     }
     pollfd state{terminal.get(), POLLIN, 0};
     EXPECT_EQ(poll(&state, 1, 0), 0);

@@ -106,15 +106,15 @@ TEST(Cache, BrokenFilesAreRefused) {
     writer.add(std::vector<uint64_t>{1, 2, 3});
     writer.add(std::string("hello\0world\0", 12));
     std::string bytes = writer.finish();
-    std::string path = folder.path() + "/a/b/table";
+    std::string path = folder.path + "/a/b/table";
     ASSERT_TRUE(write_atomically(path, bytes));
     auto view = TableView::map(path, format);
     ASSERT_TRUE(view);
     EXPECT_EQ(view->section<uint64_t>(0)[2], 3u);
     EXPECT_EQ(pool_string(view->raw(1), 6), "world");
     EXPECT_EQ(pool_string(view->raw(1), 4000), "");
-    EXPECT_FALSE(TableView::map(folder.path() + "/none", format));
-    EXPECT_FALSE(TableView::map(folder.path(), format));
+    EXPECT_FALSE(TableView::map(folder.path + "/none", format));
+    EXPECT_FALSE(TableView::map(folder.path, format));
     TableFormat newer = format;
     newer.version++;
     EXPECT_FALSE(TableView::map(path, newer));
@@ -126,7 +126,7 @@ TEST(Cache, BrokenFilesAreRefused) {
         EXPECT_FALSE(TableView::hold(damaged, format)) << at;
     }
     size_t files = 0;
-    for (auto& entry : fs::directory_iterator(folder.path() + "/a/b")) {
+    for (auto& entry : fs::directory_iterator(folder.path + "/a/b")) {
         files++;
         EXPECT_EQ(entry.path().filename(), "table");
     }
@@ -137,8 +137,8 @@ TEST(Cache, BrokenFilesAreRefused) {
 
 TEST(ElfFile, BadFiles) {
     Folder folder;
-    EXPECT_FALSE(ElfFile::open(folder.path() + "/none"));
-    EXPECT_FALSE(ElfFile::open(folder.path()));
+    EXPECT_FALSE(ElfFile::open(folder.path + "/none"));
+    EXPECT_FALSE(ElfFile::open(folder.path));
     EXPECT_FALSE(ElfFile::open(folder.write("empty", "")));
     EXPECT_FALSE(ElfFile::open(folder.write("text", std::string(5000, 'x'))));
     auto own = read_file("/proc/self/exe");
@@ -163,7 +163,7 @@ TEST(Locate, ReleasesAndPrefixes) {
         folder.write(std::string(release) + "/boot/vmlinuz-" + release, "image");
     folder.write("9.1.0-56-test/usr/lib/debug/boot/vmlinux-9.1.0-56-test", "elf");
     folder.write("9.1.0-56-test/lib/modules/9.1.0-56-test/build/.config", "CONFIG_X=y\n");
-    Variable kernels("DJSTAP_KERNELS", folder.path());
+    Environment kernels("DJSTAP_KERNELS", folder.path);
     auto installed = installed_releases();
     std::vector<std::string> ours(installed.begin(), installed.begin() + 3);
     EXPECT_EQ(ours, (std::vector<std::string>{"9.12.3-test", "9.1.0-56-test", "9.1.0-5-test"}));
@@ -189,15 +189,15 @@ TEST(Locate, ReleasesAndPrefixes) {
     EXPECT_NE(missing.failure().hint.find("did you mean '9.1.0-5"), std::string::npos)
         << missing.failure().hint;
     auto files = find_kernel("9.1.0-56-test");
-    std::string root = folder.path() + "/9.1.0-56-test";
+    std::string root = folder.path + "/9.1.0-56-test";
     EXPECT_EQ(files->root, root);
     EXPECT_EQ(files->vmlinux, root + "/usr/lib/debug/boot/vmlinux-9.1.0-56-test");
     EXPECT_EQ(files->vmlinuz, root + "/boot/vmlinuz-9.1.0-56-test");
     EXPECT_EQ(files->build_dir, root + "/lib/modules/9.1.0-56-test/build");
     EXPECT_EQ(files->config, root + "/lib/modules/9.1.0-56-test/build/.config");
     EXPECT_EQ(find_kernel(root)->vmlinux, files->vmlinux);
-    EXPECT_FALSE(find_kernel(folder.path() + "/nowhere"));
-    EXPECT_FALSE(find_kernel(folder.path()));
+    EXPECT_FALSE(find_kernel(folder.path + "/nowhere"));
+    EXPECT_FALSE(find_kernel(folder.path));
     auto bare = find_kernel("9.12");
     EXPECT_TRUE(bare->vmlinux.empty());
     EXPECT_FALSE(bare->looked_in.empty());
@@ -275,7 +275,7 @@ TEST(ModuleFile, RelocationBehindTheFileIsDamage) {
 TEST(Module, IsNotReadIfItIsSmallButFillsTheMemory) {
     const Folder folder;
     const auto packed = [&](const std::string& name, const std::string& bytes) {
-        const std::string path = folder.path() + "/" + name;
+        const std::string path = folder.path + "/" + name;
         gzFile file = gzopen(path.c_str(), "wb");
         EXPECT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())),
                   static_cast<int>(bytes.size()));
@@ -289,7 +289,7 @@ TEST(Module, IsNotReadIfItIsSmallButFillsTheMemory) {
     const auto refused = module_bytes(large);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.failure().message, large + " is too large when it is decompressed");
-    EXPECT_FALSE(module_bytes(folder.path() + "/none.ko.gz"));
+    EXPECT_FALSE(module_bytes(folder.path + "/none.ko.gz"));
 }
 
 // Each segment is identified by symbols of its own, and what the script may name is in exactly one.
@@ -340,8 +340,8 @@ TEST(Kernel, ThatRunsHasItsOwnSymbols) {
     for (const bool runs : {true, false}) {
         Folder root;
         const std::string release = std::string(machine.release) + (runs ? "" : ".other");
-        fs::create_directories(root.path() + "/lib/modules/" + release);
-        const auto files = find_kernel(root.path());
+        fs::create_directories(root.path + "/lib/modules/" + release);
+        const auto files = find_kernel(root.path);
         ASSERT_TRUE(files) << files.failure().message;
         EXPECT_EQ(files->release, release);
         EXPECT_EQ(files->kallsyms.empty(), !runs) << files->kallsyms;
@@ -377,7 +377,7 @@ TEST(Kernel, RealKernels) {
     if (kernels.empty())
         GTEST_SKIP() << "no kernel with a vmlinux is unpacked here";
     Folder cache;
-    Variable environment("DJSTAP_CACHE", cache.path());
+    Environment environment("DJSTAP_CACHE", cache.path);
     for (const KernelFiles& files : kernels) {
         SCOPED_TRACE(files.release);
         for (int round = 0; round < 2; round++) { // built, then mapped
@@ -416,7 +416,7 @@ TEST(Kernel, RealKernels) {
         // A damaged cache is rebuilt.
         auto built = Kernel::open(files);
         ASSERT_TRUE(built);
-        std::string path = cache.path() + "/kernels/" + (*built)->build_id() + "/symbols";
+        std::string path = cache.path + "/kernels/" + (*built)->build_id() + "/symbols";
         fs::resize_file(path, 1000);
         auto again = Kernel::open(files);
         ASSERT_TRUE(again);

@@ -23,7 +23,7 @@ void tell(const std::string& step) {
 
 class MadeKernels : public testing::Test {
   protected:
-    MadeKernels() : cache_("DJSTAP_CACHE", folder_.at("cache")) {
+    MadeKernels() {
         told.clear();
         files_.release = "9.9.9-test";
     }
@@ -44,7 +44,7 @@ class MadeKernels : public testing::Test {
                           "\nret\n.size vfs_read, . - vfs_read\n_etext:\n"
                           ".section .rodata\n.globl linux_banner\nlinux_banner: .asciz "
                           "\"Linux version 9.9.9-test (a@b) (gcc) #1 SMP x\\n\"\n");
-        fs::create_directories(fs::path(folder_.at(name)).parent_path());
+        fs::create_directories(fs::path(folder_.file(name)).parent_path());
         folder_.shell("as -o k.o k.s && ld " + options + " -e vfs_read -o " + name + " k.o");
     }
     std::unique_ptr<Kernel> open() const {
@@ -54,13 +54,13 @@ class MadeKernels : public testing::Test {
     }
 
     const Folder folder_;
-    const test::Variable cache_;
+    const test::Environment cache_{"DJSTAP_CACHE", folder_.file("cache")};
     KernelFiles files_;
 };
 
 TEST_F(MadeKernels, AreReadOnceByTheirBuildId) {
     make_vmlinux("vmlinux");
-    files_.vmlinux = folder_.at("vmlinux");
+    files_.vmlinux = folder_.file("vmlinux");
     const auto first = open();
     ASSERT_TRUE(first);
     EXPECT_EQ(told, std::vector<std::string>{"reading the symbols of 9.9.9-test"});
@@ -72,7 +72,7 @@ TEST_F(MadeKernels, AreReadOnceByTheirBuildId) {
     EXPECT_EQ(first->build_id_address(), note->address + 16);
     EXPECT_EQ(first->segments().at(0).address, first->symbol("_printk")->address);
     // Those in the cache stand for the file's.
-    const std::string kept = folder_.at("cache/kernels/1234567890abcdef/symbols");
+    const std::string kept = folder_.file("cache/kernels/1234567890abcdef/symbols");
     ASSERT_TRUE(fs::exists(kept));
     SymbolSource other;
     other.symbols = {{"only_this", 0x1000, 1, symbol_text}};
@@ -86,12 +86,12 @@ TEST_F(MadeKernels, AreReadOnceByTheirBuildId) {
     EXPECT_TRUE(open()->symbol("vfs_read"));
     EXPECT_TRUE(open()->symbol("vfs_read"));
     EXPECT_EQ(told.size(), 3U);
-    EXPECT_EQ(std::distance(fs::directory_iterator(folder_.at("cache/kernels")), {}), 1);
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_.file("cache/kernels")), {}), 1);
 }
 
 TEST_F(MadeKernels, WithoutSymbolsCannotBeUsed) {
     make_vmlinux("vmlinux", "nop", "--strip-all");
-    files_.vmlinux = folder_.at("vmlinux");
+    files_.vmlinux = folder_.file("vmlinux");
     const auto kernel = Kernel::open(files_);
     ASSERT_FALSE(kernel);
     EXPECT_EQ(kernel.failure().message, files_.vmlinux + ": has no symbol table");
@@ -100,7 +100,7 @@ TEST_F(MadeKernels, WithoutSymbolsCannotBeUsed) {
 
 // As its configuration says, else as its functions begin.
 TEST_F(MadeKernels, MayHaveLandingPads) {
-    files_.vmlinux = folder_.at("vmlinux");
+    files_.vmlinux = folder_.file("vmlinux");
     for (const bool pad : {false, true}) {
         make_vmlinux("vmlinux", pad ? "endbr64" : "nop", "--build-id=none");
         files_.config.clear();
@@ -117,18 +117,18 @@ TEST_F(MadeKernels, MayHaveLandingPads) {
 TEST_F(MadeKernels, AreFoundByTheirBuildIds) {
     const std::string place = "root/usr/lib/debug/.build-id/12/34567890abcdef.debug";
     const auto found = [&](const std::string& id = "1234567890abcdef") {
-        return find_vmlinux(folder_.at("root"), id, "kernel x", nullptr);
+        return find_vmlinux(folder_.file("root"), id, "kernel x", nullptr);
     };
     EXPECT_FALSE(found());
     make_vmlinux(place);
-    EXPECT_EQ(found(), folder_.at(place));
+    EXPECT_EQ(found(), folder_.file(place));
     EXPECT_FALSE(found("1234567890abcdee"));
     EXPECT_FALSE(found("12345"));
-    files_.root = folder_.at("root");
+    files_.root = folder_.file("root");
     files_.notes = folder_.write("notes", notes("\x12\x34\x56\x78\x90\xab\xcd\xef"));
     const auto kernel = open();
     ASSERT_TRUE(kernel);
-    EXPECT_EQ(kernel->file(), folder_.at(place));
+    EXPECT_EQ(kernel->file(), folder_.file(place));
     EXPECT_TRUE(kernel->symbol("vfs_read"));
     files_.notes = folder_.write("notes", "");
     EXPECT_FALSE(Kernel::open(files_));
@@ -143,8 +143,8 @@ TEST_F(MadeKernels, AreFoundByTheirBuildIds) {
     EXPECT_FALSE(found()) << "it is another one";
     folder_.write(place, "text");
     EXPECT_FALSE(found());
-    fs::remove(folder_.at(place));
-    fs::create_directory(folder_.at(place));
+    fs::remove(folder_.file(place));
+    fs::create_directory(folder_.file(place));
     EXPECT_FALSE(found());
 }
 
@@ -159,8 +159,8 @@ TEST_F(MadeKernels, TellWhyAServerDoesNotHaveThem) {
     ASSERT_TRUE(port && bind(port.get(), any, size) == 0 &&
                 getsockname(port.get(), any, &size) == 0);
     const std::string url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    const test::Variable servers("DEBUGINFOD_URLS", url),
-        fetched("DEBUGINFOD_CACHE_PATH", folder_.at("fetched"));
+    const test::Environment servers("DEBUGINFOD_URLS", url),
+        fetched("DEBUGINFOD_CACHE_PATH", folder_.file("fetched"));
     EXPECT_FALSE(find_vmlinux("", "1234567890abcdef", "kernel x", tell));
     // Why: that is up to the library, which may be missing.
     ASSERT_FALSE(told.empty());
@@ -229,12 +229,12 @@ TEST_F(MadeKernels, ADumpHasABuildId) {
 }
 
 TEST_F(MadeKernels, ADumpStandsForAFileThatCannotBeUsed) {
-    files_.kallsyms = folder_.at("none");
+    files_.kallsyms = folder_.file("none");
     const auto none = Kernel::open(files_);
     ASSERT_FALSE(none);
     EXPECT_EQ(none.failure().message, files_.kallsyms + ": cannot open: No such file or directory");
     make_vmlinux("vmlinux", "nop", "--strip-all");
-    files_.vmlinux = folder_.at("vmlinux");
+    files_.vmlinux = folder_.file("vmlinux");
     files_.kallsyms = folder_.write("kallsyms", "ffffffff81000000 T of_the_dump\n");
     const auto kernel = open();
     ASSERT_TRUE(kernel);
@@ -245,18 +245,19 @@ TEST_F(MadeKernels, ADumpStandsForAFileThatCannotBeUsed) {
 
 TEST_F(MadeKernels, TellIfTheirSymbolsCannotBeKept) {
     make_vmlinux("vmlinux");
-    files_.vmlinux = folder_.at("vmlinux");
+    files_.vmlinux = folder_.file("vmlinux");
     folder_.write("cache", "a file");
     EXPECT_TRUE(open()->symbol("vfs_read"));
     ASSERT_EQ(told.size(), 2U);
-    EXPECT_TRUE(told[1].starts_with("cannot cache the symbols: " + folder_.at("cache"))) << told[1];
+    EXPECT_TRUE(told[1].starts_with("cannot cache the symbols: " + folder_.file("cache")))
+        << told[1];
 }
 
 TEST_F(MadeKernels, FilesWithDebugInformationOfModulesAreCounted) {
-    files_.root = folder_.path();
+    files_.root = folder_.path;
     const std::string place = "usr/lib/debug/lib/modules/9.9.9-test/";
     EXPECT_EQ(module_debug_folder(files_).files, 0U);
-    EXPECT_EQ(module_debug_folder(files_).path, folder_.at(place.substr(0, place.size() - 1)));
+    EXPECT_EQ(module_debug_folder(files_).path, folder_.file(place.substr(0, place.size() - 1)));
     for (const char* name : {"kernel/a.ko", "kernel/net/b.ko.debug", "c.ko.xz", "vmlinux", "d.o"})
         folder_.write(place + name, "");
     EXPECT_EQ(module_debug_folder(files_).files, 3U);

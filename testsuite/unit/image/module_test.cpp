@@ -191,8 +191,8 @@ TEST(LinkedModule, Segments) {
 
 TEST(LinkedModule, IsAnImageByItsCopyInTheCache) {
     const Made made(source);
-    const Variable cache("DJSTAP_CACHE", made.folder.at("cache"));
-    const std::string path = made.folder.at("m.ko");
+    const Environment cache("DJSTAP_CACHE", made.folder.file("cache"));
+    const std::string path = made.folder.file("m.ko");
     const auto module = open_module(no_kernel(), path);
     ASSERT_TRUE(module) << module.failure().message;
     const Image& image = **module;
@@ -216,7 +216,7 @@ TEST(LinkedModule, IsAnImageByItsCopyInTheCache) {
     EXPECT_EQ((*headers)->address_space(), AddressSpace::User);
     // A copy may be damaged, and a module may be missing.
     std::vector<std::string> copies;
-    for (const auto& each : fs::recursive_directory_iterator(made.folder.at("cache")))
+    for (const auto& each : fs::recursive_directory_iterator(made.folder.file("cache")))
         if (each.path().extension() == ".ko")
             copies.push_back(each.path());
     ASSERT_EQ(copies.size(), 1U);
@@ -225,7 +225,7 @@ TEST(LinkedModule, IsAnImageByItsCopyInTheCache) {
     ASSERT_FALSE(damaged);
     EXPECT_NE(damaged.failure().message.find(".ko: is not a 64-bit "), std::string::npos)
         << damaged.failure().message;
-    EXPECT_FALSE(open_module(no_kernel(), made.folder.at("none.ko")));
+    EXPECT_FALSE(open_module(no_kernel(), made.folder.file("none.ko")));
 }
 
 TEST(LinkedModule, SeparateDebugInformationHasTheSameAddresses) {

@@ -27,20 +27,20 @@ const char* const small_program = "/usr/bin/env";
 
 TEST(Programs, AreFoundByTheirPathsAndInterpreters) {
     const Folder folder;
-    const Variable path("PATH", folder.path() + "/bin:" + getenv("PATH"));
-    fs::create_directory(folder.at("bin"));
-    fs::copy_file(small_program, folder.at("bin/own"));
-    fs::permissions(folder.at("bin/own"), fs::perms::owner_all);
+    const Environment path("PATH", folder.path + "/bin:" + getenv("PATH"));
+    fs::create_directory(folder.file("bin"));
+    fs::copy_file(small_program, folder.file("bin/own"));
+    fs::permissions(folder.file("bin/own"), fs::perms::owner_all);
     auto script = [&](const std::string& name, const std::string& first_line) {
         folder.write("bin/" + name, first_line);
-        fs::permissions(folder.at("bin/" + name), fs::perms::owner_all);
-        const auto found = find_program_file(folder.at("bin/" + name));
+        fs::permissions(folder.file("bin/" + name), fs::perms::owner_all);
+        const auto found = find_program_file(folder.file("bin/" + name));
         return found ? *found : found.failure().message;
     };
-    const std::string own = folder.at("bin/own");
+    const std::string own = folder.file("bin/own");
     EXPECT_EQ(*find_program_file("own"), own);
     EXPECT_EQ(*find_program_file(own), own);
-    EXPECT_EQ(*find_program_file(folder.path() + "/bin/../bin/own"), own);
+    EXPECT_EQ(*find_program_file(folder.path + "/bin/../bin/own"), own);
     EXPECT_EQ(script("a", "#!" + own + "\n"), own);
     EXPECT_EQ(script("b", "#! \t" + own + " -x\n"), own);
     EXPECT_EQ(script("c", "#!" + own), own);
@@ -52,21 +52,21 @@ TEST(Programs, AreFoundByTheirPathsAndInterpreters) {
     EXPECT_EQ(script("h", "#!/usr/bin/env -S own\n"), env);
     EXPECT_EQ(script("i", "#!/usr/bin/env no-such-program\n"), env);
     EXPECT_EQ(script("j", "#!/usr/bin/env \n"), env);
-    EXPECT_EQ(script("k", "#!" + folder.at("bin/a") + "\n"), own); // a script's is one
-    EXPECT_EQ(script("o", "#!" + own + " sh\n"), own);             // an argument
+    EXPECT_EQ(script("k", "#!" + folder.file("bin/a") + "\n"), own); // a script's is one
+    EXPECT_EQ(script("o", "#!" + own + " sh\n"), own);               // an argument
     // Those are no scripts, but files.
     for (const char* text : {"#",
                              "#?"
                              "/bin/sh\n",
                              "x!/bin/sh\n", "#!\n", "#! \n", ""})
-        EXPECT_EQ(script("l", text), folder.at("bin/l")) << text;
-    EXPECT_EQ(script("m", "#!" + folder.at("bin/m") + "\n"),
-              "'" + folder.at("bin/m") + "' is a script whose interpreters are scripts, too");
+        EXPECT_EQ(script("l", text), folder.file("bin/l")) << text;
+    EXPECT_EQ(script("m", "#!" + folder.file("bin/m") + "\n"),
+              "'" + folder.file("bin/m") + "' is a script whose interpreters are scripts, too");
     EXPECT_EQ(script("n", "#!/none\n"), "there is no file '/none'");
     EXPECT_EQ(find_program_file("").failure().message, "the path of a program is empty");
     EXPECT_EQ(find_program_file("no-such-program").failure().message,
               "no folder of $PATH contains a program 'no-such-program'");
-    EXPECT_FALSE(find_program_file(folder.path()));
+    EXPECT_FALSE(find_program_file(folder.path));
     EXPECT_EQ(*program_file_of_process(getpid()), own_program());
     EXPECT_FALSE(program_file_of_process(0x7ffffffe));
 }
@@ -119,9 +119,9 @@ TEST(Programs, InterpretersOfInterpreters) {
 TEST(Programs, FilesThatMatchAPattern) {
     const Folder folder;
     for (const char* name : {"a1", "a2", "b1"})
-        fs::copy_file(small_program, folder.at(name));
-    fs::create_symlink("a1", folder.at("a0"));
-    fs::create_directory(folder.at("a3"));
+        fs::copy_file(small_program, folder.file(name));
+    fs::create_symlink("a1", folder.file("a0"));
+    fs::create_directory(folder.file("a3"));
     folder.write("a4", "text");
     std::string other = folder.bytes("a1");
     other[EI_CLASS] = ELFCLASS32;
@@ -130,18 +130,19 @@ TEST(Programs, FilesThatMatchAPattern) {
     other[offsetof(Elf64_Ehdr, e_machine)]++;
     folder.write("a6", other);
     using Files = std::vector<std::string>;
-    EXPECT_EQ(program_files_matching(folder.at("a*")), (Files{folder.at("a1"), folder.at("a2")}));
-    EXPECT_EQ(program_files_matching(folder.at("{a,b}1")),
-              (Files{folder.at("a1"), folder.at("b1")}));
-    EXPECT_EQ(program_files_matching(folder.at("c*")), Files{});
+    EXPECT_EQ(program_files_matching(folder.file("a*")),
+              (Files{folder.file("a1"), folder.file("a2")}));
+    EXPECT_EQ(program_files_matching(folder.file("{a,b}1")),
+              (Files{folder.file("a1"), folder.file("b1")}));
+    EXPECT_EQ(program_files_matching(folder.file("c*")), Files{});
     // The header tells.
     folder.write("h1", folder.bytes("a1").substr(0, sizeof(Elf64_Ehdr)));
     folder.write("h2", folder.bytes("a1").substr(0, sizeof(Elf64_Ehdr) - 1));
-    EXPECT_EQ(program_files_matching(folder.at("h*")), Files{folder.at("h1")});
-    EXPECT_TRUE(is_elf_file(folder.at("a1")));
-    EXPECT_TRUE(is_elf_file(folder.at("a5")));
-    EXPECT_FALSE(is_elf_file(folder.at("a4")));
-    EXPECT_FALSE(is_elf_file(folder.at("none")));
+    EXPECT_EQ(program_files_matching(folder.file("h*")), Files{folder.file("h1")});
+    EXPECT_TRUE(is_elf_file(folder.file("a1")));
+    EXPECT_TRUE(is_elf_file(folder.file("a5")));
+    EXPECT_FALSE(is_elf_file(folder.file("a4")));
+    EXPECT_FALSE(is_elf_file(folder.file("none")));
     // Debian's folder of the machine is where libraries are.
     const std::string machine = std::string(arch::names().machine) + "-linux-gnu";
     EXPECT_EQ(in_folder_of_machine("/usr/lib/libx.so.1"), "/usr/lib/" + machine + "/libx.so.1");
@@ -149,12 +150,12 @@ TEST(Programs, FilesThatMatchAPattern) {
     EXPECT_EQ(in_folder_of_machine("/usr/lib*/libx*.so*"), "/usr/lib*/" + machine + "/libx*.so*");
     for (const char* none : {"/usr/lib/x", "/usr/bin/libx.so", "libx.so", "/usr/lib.so/x"})
         EXPECT_EQ(in_folder_of_machine(none), "") << none;
-    fs::create_directories(folder.at("lib/" + machine));
-    fs::copy_file(small_program, folder.at("lib/" + machine + "/libx.so.1"));
-    EXPECT_EQ(program_files_matching(folder.at("lib/libx.so*")),
-              Files{folder.at("lib/" + machine + "/libx.so.1")});
-    EXPECT_EQ(*find_program_file(folder.at("lib/libx.so.1")),
-              folder.at("lib/" + machine + "/libx.so.1"));
+    fs::create_directories(folder.file("lib/" + machine));
+    fs::copy_file(small_program, folder.file("lib/" + machine + "/libx.so.1"));
+    EXPECT_EQ(program_files_matching(folder.file("lib/libx.so*")),
+              Files{folder.file("lib/" + machine + "/libx.so.1")});
+    EXPECT_EQ(*find_program_file(folder.file("lib/libx.so.1")),
+              folder.file("lib/" + machine + "/libx.so.1"));
 }
 
 TEST(Programs, SegmentsAreThoseThatAreLoaded) {
@@ -163,15 +164,15 @@ TEST(Programs, SegmentsAreThoseThatAreLoaded) {
                         "int main(void) { return f() + zeroed[3]; }\n");
     folder.shell("gcc -o p p.c -Wl,--build-id=0x1234567890abcdef && readelf -lW p > lines && "
                  "gcc -c -o p.o p.c");
-    auto program = open_program(no_kernel(), folder.at("p"));
+    auto program = open_program(no_kernel(), folder.file("p"));
     ASSERT_TRUE(program) << program.failure().message;
     const Image& image = **program;
     EXPECT_EQ(image.build_id(), "1234567890abcdef");
     EXPECT_EQ(image.kind(), ImageKind::Program);
     EXPECT_EQ(image.address_space(), AddressSpace::User);
-    EXPECT_EQ(image.title(), "'" + folder.at("p") + "'");
+    EXPECT_EQ(image.title(), "'" + folder.file("p") + "'");
     // What readelf prints: LOAD offset address physical size memory flags.
-    std::ifstream lines(folder.at("lines"));
+    std::ifstream lines(folder.file("lines"));
     size_t number = 0;
     for (std::string line; std::getline(lines, line);) {
         unsigned long long offset = 0, address = 0, memory = 0;
@@ -192,10 +193,10 @@ TEST(Programs, SegmentsAreThoseThatAreLoaded) {
     EXPECT_EQ(number, image.segments().size());
     EXPECT_TRUE(image.in_text(image.symbol("f")->address));
     EXPECT_FALSE(image.in_text(image.symbol("data")->address));
-    EXPECT_EQ(open_program(no_kernel(), folder.at("p.o")).failure().message,
-              "'" + folder.at("p.o") + "' is neither a program nor a library");
-    EXPECT_FALSE(open_program(no_kernel(), folder.at("p.c")));
-    EXPECT_FALSE(open_program(no_kernel(), folder.at("none")));
+    EXPECT_EQ(open_program(no_kernel(), folder.file("p.o")).failure().message,
+              "'" + folder.file("p.o") + "' is neither a program nor a library");
+    EXPECT_FALSE(open_program(no_kernel(), folder.file("p.c")));
+    EXPECT_FALSE(open_program(no_kernel(), folder.file("none")));
 }
 
 // What strip removes is still known by a file of debug information beside the program.
@@ -207,7 +208,7 @@ TEST(Programs, SymbolsMayBeInADebugFile) {
                  "objcopy --only-keep-debug whole p.debug && strip -o p whole && "
                  "objcopy --add-gnu-debuglink=p.debug p");
     const auto hidden = [&](const std::string& name) -> std::optional<uint64_t> {
-        const auto program = open_program(no_kernel(), folder.at(name));
+        const auto program = open_program(no_kernel(), folder.file(name));
         EXPECT_TRUE(program) << name;
         const auto symbol = program ? (*program)->symbol("hidden") : std::nullopt;
         return symbol ? std::optional(symbol->address) : std::nullopt;
@@ -215,7 +216,7 @@ TEST(Programs, SymbolsMayBeInADebugFile) {
     const auto address = hidden("whole");
     EXPECT_TRUE(address);
     EXPECT_EQ(hidden("p"), address);
-    fs::remove(folder.at("p.debug"));
+    fs::remove(folder.file("p.debug"));
     EXPECT_EQ(hidden("p"), std::nullopt);
 }
 
@@ -250,7 +251,7 @@ TEST(Programs, SegmentsWithoutMemoryAreNone) {
 
 TEST(Libraries, AreFoundAsTheLoaderFindsThem) {
     const Folder folder;
-    fs::create_directories(folder.at("deep/lib"));
+    fs::create_directories(folder.file("deep/lib"));
     folder.write("a.c", "int a(void) { return 1; }\n");
     folder.write("b.c", "int a(void); int b(void) { return a(); }\n");
     folder.write("p.c",
@@ -259,16 +260,16 @@ TEST(Libraries, AreFoundAsTheLoaderFindsThem) {
                  "gcc -shared -fPIC -o deep/lib/libb.so b.c -Ldeep -la '-Wl,-rpath,$ORIGIN/..' && "
                  "gcc -no-pie -o p p.c -Ldeep/lib -lb "
                  "'-Wl,-rpath,/none:${ORIGIN}/deep/lib:relative' -Wl,-rpath-link,deep -Wl,-z,now");
-    auto program = open_program(no_kernel(), folder.at("p"));
+    auto program = open_program(no_kernel(), folder.file("p"));
     ASSERT_TRUE(program);
     const auto found = libraries_of(**program);
     ASSERT_EQ(found.size(), 4U);
     EXPECT_TRUE(std::string(fs::path(found[0]).filename()).starts_with("ld-linux")) << found[0];
-    EXPECT_EQ(found[1], folder.at("deep/lib/libb.so"));
+    EXPECT_EQ(found[1], folder.file("deep/lib/libb.so"));
     EXPECT_TRUE(std::string(fs::path(found[2]).filename()).starts_with("libc.so")) << found[2];
-    EXPECT_EQ(found[3], folder.at("deep/liba.so"));
+    EXPECT_EQ(found[3], folder.file("deep/liba.so"));
     // What is not found is left out.
-    fs::remove(folder.at("deep/liba.so"));
+    fs::remove(folder.file("deep/liba.so"));
     EXPECT_EQ(libraries_of(**program).size(), 3U);
     // Nor is a library that is none.
     folder.write("deep/lib/libb.so", "text");
@@ -276,7 +277,7 @@ TEST(Libraries, AreFoundAsTheLoaderFindsThem) {
     // A static program needs nothing.
     folder.write("s.s", ".globl f\nf: ret\n");
     folder.shell("as -o s.o s.s && ld -e f -o s s.o");
-    EXPECT_TRUE(libraries_of(**open_program(no_kernel(), folder.at("s"))).empty());
+    EXPECT_TRUE(libraries_of(**open_program(no_kernel(), folder.file("s"))).empty());
     EXPECT_TRUE(libraries_of(no_kernel()).empty());
     EXPECT_TRUE(linkage_stubs(no_kernel()).empty());
 }
@@ -294,10 +295,10 @@ TEST(Libraries, StubsLeadToFunctionsOfOthers) {
                      " && objdump -d p | sed -n 's/^0*\\([0-9a-f]*\\) "
                      "<\\(.*\\)@plt>:$/\\2 \\1/p' | LC_ALL=C sort > stubs");
         std::string expected, shown;
-        std::ifstream lines(folder.at("stubs"));
+        std::ifstream lines(folder.file("stubs"));
         for (std::string line; std::getline(lines, line);)
             expected += line + "\n";
-        auto program = open_program(no_kernel(), folder.at("p"));
+        auto program = open_program(no_kernel(), folder.file("p"));
         ASSERT_TRUE(program);
         for (const LinkageStub& each : linkage_stubs(**program)) {
             char address[32];

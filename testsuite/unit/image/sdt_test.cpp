@@ -34,7 +34,7 @@ class SdtNotes : public testing::Test {
                       ".balign 8\ncounter: .quad 0\n.globl uses\nuses: .short 0\nodd: .byte 0\n" +
                           base + ".section .note.stapsdt, \"\", @note\n" + notes);
         folder_.shell("as -o p.o p.s && ld -e f -o p p.o");
-        program_ = std::move(*open_program(no_kernel(), folder_.at("p")));
+        program_ = std::move(*open_program(no_kernel(), folder_.file("p")));
     }
     std::vector<SdtMark> marks(const Note& note) {
         load(text_of(note));
