@@ -45,9 +45,9 @@ inline void keep_index() {
     }
 }
 
-// A folder. While it exists, the cache is that of all analyses.
+// A folder. From the first one on, the cache is that of all analyses: some are kept by later tests.
 struct Folder : TestFolder {
-    const Environment is_used{"DJSTAP_CACHE", shared_cache()};
+    Folder() { static const Environment is_used("DJSTAP_CACHE", shared_cache()); }
 };
 
 struct Analysis {
