@@ -53,6 +53,9 @@ PtReg result_register();
 // DWARF's number of the register that points to a function's frame where the stack pointer does
 // not.
 uint64_t frame_pointer_in_dwarf();
+// How far from the stack pointer at a function's entry its frame pointer will point, if its
+// prologue sets one.
+int64_t frame_pointer_from_entry();
 // Maps DWARF's register number; nothing for registers that pt_regs does not contain.
 std::optional<PtReg> register_of_dwarf(uint64_t number);
 // The names of the registers with a DWARF number, for a hint.

@@ -120,7 +120,8 @@ arch::ArgumentShape shape_of(Dwarf_Die* parameter) {
     shape.size = size;
     if (tag == DW_TAG_base_type &&
         dwarf_formudata(dwarf_attr(&bare, DW_AT_encoding, &attribute), &encoding) == 0)
-        shape.floating = encoding == DW_ATE_float;
+        shape.floating = encoding == DW_ATE_float || encoding == DW_ATE_complex_float ||
+                         encoding == DW_ATE_decimal_float;
     if (!shape.aggregate || !shape.known)
         return shape;
     const PassedBy how = passed_by(&bare);
@@ -142,8 +143,8 @@ bool is_result_unknown(Dwarf_Die* function) {
 }
 
 // Returns where on the stack the address is that a computation of another address begins with, from
-// the stack pointer at the function's entry on: that of an object passed by reference, as gcc
-// describes it in unoptimized code.
+// the stack pointer at the function's entry on: that of an object passed by reference, as compilers
+// describe it in unoptimized code and where no register was left for it.
 std::optional<int64_t> slot_of_reference(const Location& location) {
     using Kind = LocationOperation::Kind;
     const auto& steps = location.operations;
@@ -319,10 +320,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     context.address = function.entry;
     context.at_entry = true;
     context.entry = function.entry;
-    const auto return_address = static_cast<int64_t>(arch::return_address_bytes());
-    context.frame_base = [=] {
-        return FrameBase{arch::stack_pointer(), return_address, std::nullopt};
-    };
+    context.frame_base = [die] { return frame_base_at_entry(die); };
     function.first_parameter = result_.parameters.size();
     std::vector<std::pair<Dwarf_Off, Dwarf_Die>> own; // by their origins
     bool usual = true;
@@ -338,7 +336,7 @@ void DwarfScanner::scan_parameters(Dwarf_Die* die, FunctionRecord& function) {
     });
     auto add = [&](Dwarf_Die* parameter) {
         Location location = location_of(parameter, context);
-        by_reference.push_back(is_stored_reference(location));
+        by_reference.push_back(slot_of_reference(location).has_value());
         if (!holds_at_entry(location))
             location = nowhere("not stored yet at the function's entry");
         usual = usual && is_usual(location, result_.parameters.size() - function.first_parameter);

@@ -162,7 +162,9 @@ std::vector<Variable> DwarfInfo::variables_at(uint64_t address) const {
     // Neither a landing pad nor the fentry call changes a register.
     context.at_entry = address == function->entry || image_.fentry_site(function->entry) == address;
     context.entry = function->entry;
-    context.frame_base = [&] { return frame_base_at(address); };
+    context.frame_base = [&] {
+        return context.at_entry ? frame_base_at_entry(&die) : frame_base_at(address);
+    };
     ScopeWalk walk(context);
     walk.walk(&die, true);
     std::vector<Variable> variables = walk.take();

@@ -8,7 +8,7 @@
 
 namespace djstap {
 
-inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 16, 11};
+inline constexpr TableFormat index_format = {{'d', 'j', 'd', 'w', 'a', 'r', 'f', '\n'}, 17, 11};
 
 enum class IndexSection : size_t {
     functions,   // FunctionRecord by name, then entry

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Finds what describes a variable's place at an address.
 #include "debuginfo/location.h"
+#include "arch/arch.h"
 
 #include <cstring>
 #include <dwarf.h>
@@ -34,6 +35,23 @@ int location_of_call(Dwarf_Attribute* attribute, uint64_t entry, Dwarf_Op** oper
 }
 
 } // namespace
+
+std::optional<FrameBase> frame_base_at_entry(Dwarf_Die* function) {
+    Dwarf_Attribute attribute;
+    Dwarf_Op* operations = nullptr;
+    size_t count = 0;
+    if (!dwarf_attr_integrate(function, DW_AT_frame_base, &attribute) ||
+        dwarf_getlocation(&attribute, &operations, &count) != 0 || count != 1)
+        return std::nullopt;
+    FrameBase base{arch::stack_pointer(), 0, std::nullopt};
+    if (operations[0].atom == DW_OP_call_frame_cfa)
+        base.offset = static_cast<int64_t>(arch::return_address_bytes());
+    else if (operations[0].atom == DW_OP_reg0 + arch::frame_pointer_in_dwarf())
+        base.offset = arch::frame_pointer_from_entry();
+    else
+        return std::nullopt;
+    return base;
+}
 
 Location location_of(Dwarf_Die* variable, const LocationContext& context) {
     Dwarf_Attribute attribute;

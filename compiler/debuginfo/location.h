@@ -20,6 +20,11 @@ struct FrameBase {
 // Returns the call frame address, "register plus offset" if the rule for it has that form.
 std::optional<FrameBase> call_frame_address(Dwarf_CFI* table, uint64_t address);
 
+// Returns a function's frame base as it is seen at the function's entry, where the prologue has not
+// set up a frame yet; nothing if it depends on how much of the stack the prologue takes, as clang's
+// does in a function without a frame pointer (DWARF 5, 3.3.5).
+std::optional<FrameBase> frame_base_at_entry(Dwarf_Die* function);
+
 // What an expression depends on besides the registers.
 struct LocationContext {
     uint64_t address = 0;

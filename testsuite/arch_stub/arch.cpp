@@ -44,6 +44,10 @@ uint64_t frame_pointer_in_dwarf() {
     return 0;
 }
 
+int64_t frame_pointer_from_entry() {
+    return 0;
+}
+
 std::optional<PtReg> register_of_dwarf(uint64_t) {
     return std::nullopt;
 }

@@ -50,6 +50,11 @@ uint64_t frame_pointer_in_dwarf() {
     return rbp;
 }
 
+// push %rbp; mov %rsp, %rbp
+int64_t frame_pointer_from_entry() {
+    return -static_cast<int64_t>(sizeof(uint64_t));
+}
+
 std::optional<PtReg> register_of_dwarf(uint64_t number) {
     return number < by_dwarf_number.size() ? std::optional(by_dwarf_number[number]) : std::nullopt;
 }

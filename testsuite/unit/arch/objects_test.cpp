@@ -165,6 +165,7 @@ TEST(Registers, AreInTheOrderOfTheKernel) {
         EXPECT_EQ(register_of_dwarf(i), dwarf[i]) << i;
     EXPECT_EQ(register_of_dwarf(dwarf.size()), std::nullopt);
     EXPECT_EQ(register_of_dwarf(frame_pointer_in_dwarf()), AT(rbp));
+    EXPECT_EQ(frame_pointer_from_entry(), -8); // behind push %rbp
     EXPECT_TRUE(is_seen_by_direct_call(AT(rsp)));
     EXPECT_TRUE(is_seen_by_direct_call(AT(r9)));
     EXPECT_FALSE(is_seen_by_direct_call(AT(rax)));

@@ -56,6 +56,9 @@ long g1(int n, union either x, int last) { return n + x.a + last; }
 long g2(int n, union numbers x, int last) { return n + x.a + last; }
 long g3(int n, double x, int last) { return n + x + last; }
 long g4(int n, float x, int last) { return n + x + last; }
+long g5(int n, _Complex double x, int last) { return n + x + last; }
+long g6(int n, _Complex float x, int last) { return n + x + last; }
+long g7(int n, _Decimal64 x, int last) { return n + last; }
 )c");
     const std::string known = "n=rdi x={8:rsi 8:rdx} last=rcx", unknown = "n=rdi x=? last=?";
     for (const char* name : {"f1", "f6", "f8", "f9"})
@@ -63,7 +66,7 @@ long g4(int n, float x, int last) { return n + x + last; }
     for (const char* name : {"f2", "f3", "f4", "f5", "f7", "g1"})
         EXPECT_EQ(passed(name), unknown) << name;
     EXPECT_EQ(passed("g2"), "n=rdi x={8:rsi 8:rdx} last=rcx"); // 16 bytes, as it is aligned
-    for (const char* name : {"g3", "g4"})
+    for (const char* name : {"g3", "g4", "g5", "g6", "g7"})
         EXPECT_EQ(passed(name), "n=rdi x=? last=rsi") << name;
 }
 
@@ -131,6 +134,40 @@ TEST(Passing, ArgumentsMayFollowALongDoubleOnTheStack) {
                                "       int last, long more) { return last + more; }\n");
     EXPECT_EQ(passed("f"), "a=rdi b=rsi c=rdx d=rcx e=r8 f=r9 x=[rsp+8] last=[rsp+24] "
                            "more=[rsp+32]");
+}
+
+// The address of an object for which no register is left is on the stack, and what follows is above
+// it. gcc describes both from the call frame address on, clang from the frame pointer or, without
+// one, from where the prologue puts the stack pointer.
+TEST(Passing, TheAddressOfAnObjectMayBeOnTheStack) {
+    const std::string source = R"c(
+struct built { long a; built(const built &); ~built(); };
+extern "C" int grow(int *);
+extern "C" int f(int a, int b, int c, int d, int e, int g, built x, int last)
+{ int room[9] = {a, last}; return grow(room) + grow(room + 1) + x.a + last; }
+)c";
+    const std::string first = "a=rdi b=rsi c=rdx d=rcx e=r8 g=r9 ";
+    struct Compiled {
+        const char* compiler;
+        std::vector<std::string> options;
+        const char* object;
+    };
+    const Compiled all[] = {{"gcc", {"-O0", "-gdwarf-4", "-gstrict-dwarf"}, "[(rsp 8 + 8@)]"},
+                            {"gcc", {"-O2"}, "[(rsp 8 + 8@)]"},
+                            {"clang-19", {"-O0"}, "[(rsp 8 + 8@)]"},
+                            {"clang-19", {"-O2", "-fno-omit-frame-pointer"}, "[(rsp 8 + 8@)]"},
+                            {"clang-19", {"-O2", "-fomit-frame-pointer"}, "?"}};
+    for (const Compiled& each : all) {
+        SCOPED_TRACE(std::string(each.compiler) + " " + each.options.back());
+        std::vector<std::string> options = each.options;
+        options.push_back("-fno-exceptions");
+        const MadeKernel made({{"a.cpp", source + "extern \"C\" int grow(int *n) { return *n; }\n"
+                                                  "built::~built() { }\n"}},
+                              options, each.compiler);
+        std::vector<Variable> parameters = made.info->variables_at(made.address("f"));
+        std::erase_if(parameters, [](const Variable& each) { return !each.is_parameter; });
+        EXPECT_EQ(shown_parameters(parameters), first + "x=" + each.object + " last=[rsp+16]");
+    }
 }
 
 // A function may get the place for its result before its first argument. A class without functions
