@@ -162,6 +162,7 @@ std::optional<RunnableScript> make_module(Invocation& invocation) {
 }
 
 int run(Options options) {
+    report_begin();
     auto invocation = std::make_unique<Invocation>(std::move(options));
     std::optional<int> status = carry_out(*invocation);
     if (invocation->next) {
@@ -194,6 +195,7 @@ void warn(const std::string& text, DiagnosticKind kind) {
 }
 
 int refuse(const Failure& failure, DiagnosticKind kind) {
+    report_begin();
     Invocation invocation{Options()};
     invocation.fail(kind, failure);
     invocation.show_diagnostics();

@@ -131,9 +131,10 @@ std::string log_of_loss(std::string_view log);
 
 // For callers that lose djstap's exit status: these add a line to the file that $DJSTAP_REPORT
 // names, if it is set. A guest's line is a JSON object with `kernel`, `end` ("exited", "lost",
-// "emulator-died", "not-started"), `reason`, `exit_code`, `complaint` and `log`; djstap's own has
-// its `status`.
+// "emulator-died", "not-started"), `reason`, `exit_code`, `complaint` and `log`; djstap's own have
+// `begins`, and its `status`, which is missing if djstap crashes or is killed.
 void report_guest(const GuestJob& job, const Result<GuestOutcome>& outcome);
+void report_begin();
 void report_status(int status);
 
 // Returns the end of a log for display: the last `lines` lines, without carriage returns.

@@ -50,6 +50,10 @@ void report_guest(const GuestJob& job, const Result<GuestOutcome>& outcome) {
     add_line(line);
 }
 
+void report_begin() {
+    add_line({{"begins", true}});
+}
+
 void report_status(int status) {
     add_line({{"status", status}});
 }

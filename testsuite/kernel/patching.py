@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+import outcomes
 import run
 
 FUNCTIONS = ("__x64_sys_gettimeofday", "ktime_get_real_ts64")
@@ -65,7 +66,7 @@ def start(options, script, command):
                 return EMULATOR, guest["reason"]
             if guest["end"] != "exited" or guest["complaint"]:
                 log = guest.get("complaint", "") + guest.get("log", "")
-                place = run.fault_while_patched(log)
+                place = outcomes.fault_while_patched(log)
                 if not place and not OTHER.search(log) and (stuck := STUCK.search(log)):
                     place = stuck[1]
                 return (EMULATOR, f"at {place}, while it was patched") if place else (OWN, f"{guest['reason']}\n{log}")

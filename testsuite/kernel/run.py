@@ -28,6 +28,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
     nightly-on: 6.1         the kernels where only scripts/test --nightly runs it, because it takes long
     nightly: why            only scripts/test --nightly runs it, on all of its kernels
     failing: 1              `run` only: how many of its runs of djstap end with a nonzero status; absent: none
+    killed: 1               how many of its runs of djstap it kills; absent: none
     ends: lost              what the case does to its guests on purpose: lost, complained, emulator-died
     preemptible: yes        scripts/test runs it with preempt=full, too; --nightly does so with all cases
 
@@ -72,12 +73,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, "..", "harness"))
 import matching  # noqa: E402
+import outcomes  # noqa: E402
 
 KERNELS = ["6.1", "6.12"]
 DEBUG_KERNELS = ["sanitized", "races"]
 FIELDS = {"not-on-sanitized", "not-on-races", "not-on-rt", "not-on-newer", "not-in-forms",
           "title", "description", "keywords", "script", "file", "prepare", "options", "command", "run", "status",
-          "output", "errors", "kernels", "kernel-arguments", "failing", "ends", "nightly", "nightly-on", "preemptible", "parallel", "seeds"}
+          "output", "errors", "kernels", "kernel-arguments", "failing", "killed", "ends", "nightly", "nightly-on", "preemptible", "parallel", "seeds"}
 OTHER_RUNS = ("nightly", "preemptible", "parallel", "seeds")
 TIMEOUT = 300 if not os.environ.get("DJSTAP_LONG") else 3000
 PARALLEL = "-smp 4 -accel tcg,thread=multi"
@@ -86,33 +88,6 @@ PASSED, FAILED, EMULATORS_FAULT, SKIPPED = 0, 1, 2, 77
 PATIENCE = 6  # the factor by which a debug kernel may be slower
 DEBUG_MEMORY = "1G"  # for its guests: an eighth of it describes what may be accessed
 TRIES = 3  # if the emulator is to blame
-# What the kernel turns an instruction into when it patches it: a no-op, a call or a jump.
-PATCHED = [bytes.fromhex(text) for text in ("0f1f440000", "e8", "e9", "6690", "eb")]
-
-
-def fault_while_patched(log):
-    """Returns the place of the kernel's first fault, if its text no longer contains the cause: a breakpoint that was
-    gone by the time of the log, one that a processor keeps hitting although it is gone, or an opcode of which only a
-    part was new. None: any other fault."""
-    fault = re.search(r"(int3|invalid opcode): 0000 \[#1\]|BUG: (soft lockup)", log)
-    text = log[fault.end():] if fault else ""
-    place, code = re.search(r"RIP: 0010:(\S+)", text), re.search(r"Code: ((?:[0-9a-f]{2} )*)<([0-9a-f]{2})>((?: [0-9a-f]{2})*)", text)
-    if not place or not code:
-        return None
-    before, behind = bytes.fromhex(code[1]), bytes.fromhex(code[2] + code[3])
-    if fault[1] == "int3":  # it traps behind its byte
-        before, behind = before[:-1], before[-1:] + behind
-    forms = PATCHED
-    if fault[2]:  # a loop may have calls and jumps, but none stops at a no-op, and for a breakpoint at that
-        forms = PATCHED[:1] if "asm_exc_int3" in text else []
-    return place[1] if any(behind.startswith(each) for each in forms) else None
-
-
-def fell_before_modules(guest):
-    """Returns whether all that the kernel complains about is a crash of a program, before it loaded a module of ours."""
-    complaint = guest.get("complaint", "")
-    programs = re.findall(r"^\[ *[\d.]+\] traps: \S+\[\d+\] ", complaint, re.MULTILINE)
-    return len(programs) == len(complaint.splitlines()) > 0 and "out-of-tree module" not in guest.get("log", "")
 
 
 def read_case(path):
@@ -297,36 +272,30 @@ class Runner:
         return done.returncode, done.stdout, done.stderr
 
     def reported(self):
-        """Returns what djstap reported: (of each guest, statuses of its own)."""
+        """Returns what djstap reported: (of each guest, how often it began, statuses of its own)."""
         if not os.path.exists(self.report):
-            return [], []
+            return [], 0, []
         with open(self.report, encoding="utf-8") as file:
             told = [json.loads(line) for line in file]
-        return [each for each in told if "end" in each], [each["status"] for each in told if "status" in each]
+        return ([each for each in told if "end" in each], sum("begins" in each for each in told),
+                [each["status"] for each in told if "status" in each])
 
     def problems_of_guests(self):
-        guests, statuses = self.reported()
-        meant = self.fields.get("ends", "").split()
+        guests, begun, statuses = self.reported()
+        lost, faults = outcomes.judge(guests, self.fields.get("ends", "").split(), self.parallel)
         problems = []
-        for guest in guests:
-            end = guest["end"]
-            if end == "exited" and guest["complaint"]:
-                end = "complained"
-            if end == "exited" or end in meant:
-                continue
-            if end == "emulator-died":
-                return EMULATORS_FAULT, [f"the emulator died: {guest['reason']}"]
-            if self.parallel and (place := fault_while_patched(guest.get("complaint", "") + guest.get("log", ""))):
-                return EMULATORS_FAULT, [f"the emulator ran code while it was patched: {place}"]
-            if self.parallel and end == "not-started":
-                return EMULATORS_FAULT, ["the guest did not boot; no module had been loaded"]
-            if self.parallel and fell_before_modules(guest):
-                return EMULATORS_FAULT, ["a program of the guest crashed; no module had been loaded"]
+        for guest in lost:
+            end = outcomes.end_of(guest)
             note(f"{end} {os.path.basename(self.path)} on {self.name}: {guest['reason']}")
             problems.append(f"a guest: {end}: {guest['reason']}\n{guest.get('complaint', '')}\n{guest.get('log', '')}")
+        if faults and not problems:
+            return EMULATORS_FAULT, faults
         failing, wanted = sum(status != 0 for status in statuses), int(self.fields.get("failing", "0"))
         if "run" in self.fields and failing != wanted:
             problems.append(f"{failing} runs of djstap failed, expected {wanted}: statuses {statuses}")
+        killed = begun - len(statuses)
+        if killed != int(self.fields.get("killed", "0")):
+            problems.append(f"{killed} of {begun} runs of djstap crashed or were killed, expected {self.fields.get('killed', '0')}")
         return FAILED if problems else PASSED, problems
 
     def check(self):

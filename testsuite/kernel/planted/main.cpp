@@ -2,7 +2,8 @@
 // planted-mistake access|race [djstap's options]: runs djstap, but each handler begins with an
 // error, for which the script has embedded C code:
 //   access  reads the long behind `planted_place`'s 24 bytes
-//   race    counts in `planted_count` as if there were no other CPUs
+//   race    counts in `planted_count` as if there were no other CPUs; fifty times, as KCSAN
+//           watches one of some hundred accesses
 // It shows that a sanitizer checks generated code (see compiler/codegen/sanitizer.h).
 #include "driver/options.h"
 #include "driver/pipeline.h"
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Module.h>
 
 namespace {
@@ -36,9 +38,15 @@ void plant_access(llvm::Module& module, llvm::IRBuilder<>& builder) {
 }
 
 void plant_race(llvm::Module& module, llvm::IRBuilder<>& builder) {
+    constexpr int times = 50;
     llvm::Value* count = variable(module, "planted_count", builder.getInt64Ty());
-    llvm::Value* read = builder.CreateLoad(builder.getInt64Ty(), count);
-    builder.CreateStore(builder.CreateAdd(read, builder.getInt64(1)), count);
+    auto* nothing = llvm::FunctionType::get(builder.getVoidTy(), false);
+    auto* barrier = llvm::InlineAsm::get(nothing, "", "~{memory}", true);
+    for (int i = 0; i < times; i++) {
+        llvm::Value* read = builder.CreateLoad(builder.getInt64Ty(), count);
+        builder.CreateStore(builder.CreateAdd(read, builder.getInt64(1)), count);
+        builder.CreateCall(nothing, barrier);
+    }
 }
 
 } // namespace

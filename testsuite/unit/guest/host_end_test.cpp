@@ -352,19 +352,21 @@ TEST(Report, HasALineOfEachGuestAndStatus) {
     outcome.state = GuestOutcome::EmulatorDied;
     report_guest(job, outcome);
     report_guest(job, Failure{"no QEMU", ""});
+    report_begin();
     report_status(4);
     std::ifstream file(path);
     std::vector<Json> lines;
     for (std::string line; std::getline(file, line);)
         lines.push_back(Json::parse(line));
-    ASSERT_EQ(lines.size(), 5u);
+    ASSERT_EQ(lines.size(), 6u);
     EXPECT_EQ(lines[0], Json::parse(R"({"kernel":"6.1","end":"exited","reason":"","exit_code":3,
         "complaint":"","log":""})"));
     EXPECT_EQ(lines[1], Json::parse(R"({"kernel":"6.1","end":"lost","reason":"panic","exit_code":3,
         "complaint":"BUG","log":"log\n"})"));
     EXPECT_EQ(lines[2]["end"], "emulator-died");
     EXPECT_EQ(lines[3], Json::parse(R"({"kernel":"6.1","end":"not-started","reason":"no QEMU"})"));
-    EXPECT_EQ(lines[4], Json::parse(R"({"status":4})"));
+    EXPECT_EQ(lines[4], Json::parse(R"({"begins":true})"));
+    EXPECT_EQ(lines[5], Json::parse(R"({"status":4})"));
 }
 
 // What is refused before anything is started.
