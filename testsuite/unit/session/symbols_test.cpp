@@ -8,8 +8,12 @@
 #include "session/control_file.h"
 #include "session/dump_file.h"
 #include "session/session.h"
+#include "system/process.h"
 #include "system/temporary.h"
 
+#include "../surroundings.h"
+
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -173,6 +177,32 @@ TEST_F(SymbolTexts, OfProgramsAreOneLineEach) {
     while (path.size() < DJS_SYMBOL_MAX)
         path += R"(\033)";
     EXPECT_EQ(line, " 0x402000 : " + path.substr(0, DJS_SYMBOL_MAX - 1) + "\n");
+}
+
+// The file, the line and both of them, as usymfile(), usymline() and usymfileline() ask for it.
+TEST_F(SymbolTexts, OfProgramsHavePlacesInTheSource) {
+    const test::TestFolder folder;
+    folder.write("a.c", "int three(void) {\n    return 3; }\nint main(void) { return three(); }\n");
+    const std::string program = folder.file("a");
+    const auto compiled = run_program({"env", "-C", folder.path, "gcc", "-g", "-O0", "-no-pie",
+                                       "-Wl,--build-id=none", "-o", program, "a.c"});
+    ASSERT_TRUE(compiled && compiled->status == 0) << (compiled ? compiled->output : "no gcc");
+    const auto listed = run_program({"nm", program});
+    ASSERT_TRUE(listed && listed->status == 0);
+    const size_t name = listed->output.find(" T main\n");
+    ASSERT_TRUE(name != std::string::npos && name >= 16);
+    const uint64_t address = std::stoull(listed->output.substr(name - 16, 16), nullptr, 16);
+    char place[32];
+    snprintf(place, sizeof place, "0x%llx", static_cast<unsigned long long>(address));
+    const std::string known = std::string(place) + " [" + program + "+" + place + "]";
+    const uint64_t slot = add(djs_word(address, 1, false), known + '\0');
+    EXPECT_EQ(text(DJS_SYMBOLS_FILE, slots({slot})), folder.file("a.c"));
+    EXPECT_EQ(text(DJS_SYMBOLS_SOURCELINE, slots({slot})), "3");
+    EXPECT_EQ(text(DJS_SYMBOLS_PLACE, slots({slot})), folder.file("a.c:3"));
+    // What is not there has its address for a place.
+    const uint64_t other = add(djs_word(16, 1, false), "0x10 [/nothing+0x10]" + std::string(1, 0));
+    for (const char type : {DJS_SYMBOLS_FILE, DJS_SYMBOLS_SOURCELINE, DJS_SYMBOLS_PLACE})
+        EXPECT_EQ(text(type, slots({other})), "0x10") << type;
 }
 
 TEST_F(SymbolTexts, AreAskedForOnce) {
