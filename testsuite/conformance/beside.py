@@ -10,6 +10,9 @@ language cases that print in user space, those of generated_scripts.py and rando
     beside.py --djstap build/release/bin/djstap --only-random --random 40 --first 300 --results
                                                               more random programs, and their row in it
     beside.py --djstap build/release/bin/djstap -e 'probe begin { println(1) exit() }' [-o '-g']
+    beside.py --djstap build/release/bin/djstap --groups '^(kernel.table|language cases)$' --results
+                                                              some rows of it
+    beside.py --check-results       beside/results.md has a verdict on each script; without SystemTap
 
 SystemTap's modules are compiled here and run in a guest (package systemtap, or --install); its outputs are kept, see
 peer_outputs.py. djstap runs each script in user space, or in a guest of the same kernel if the script needs one, and
@@ -273,9 +276,23 @@ def documented_reasons():
     return re.findall(r"^\| ([^|]+?) \|", section, re.MULTILINE)[1:]
 
 
+def check_results():
+    """Prints the groups of written scripts of which beside/results.md counts more or fewer than there are now."""
+    rows, _ = _earlier_results(RESULTS)
+    listed = {group: sum(counts.values()) for group, (counts, _) in rows.items() if not group.startswith("random ")}
+    now = collections.Counter(script.group for script in written_scripts())
+    wrong = sorted(group for group in now.keys() | listed.keys() if now[group] != listed.get(group, 0))
+    for group in wrong:
+        print(f"{group}: {now[group]} scripts, of which beside/results.md counts {listed.get(group, 0)}: "
+              "run beside.py --results with it")
+    return 1 if wrong else 0
+
+
 def named_scripts(options):
     if options.script is not None:
         return [Script("the script", options.script, shlex.split(options.options))]
+    if options.groups:
+        return [script for script in written_scripts() if re.search(options.groups, script.group)]
     scripts = []
     for path in options.files:
         if path.endswith(".table"):
@@ -288,7 +305,7 @@ def named_scripts(options):
 
 def main():
     parser = argparse.ArgumentParser(description="Compares what scripts print in SystemTap and in djstap.")
-    parser.add_argument("--djstap", required=True, help="the program to test")
+    parser.add_argument("--djstap", help="the program to test")
     parser.add_argument("--kernel", default="6.1", help="default: 6.1")
     parser.add_argument("--guest", action="store_true", help="djstap runs in a guest, too")
     parser.add_argument("--install", action="store_true", help="install SystemTap where it is missing (root)")
@@ -297,10 +314,16 @@ def main():
     parser.add_argument("--first", type=int, default=1, metavar="SEED", help="the first one's seed; default: 1")
     parser.add_argument("--only-random", action="store_true", help="run random programs alone")
     parser.add_argument("--results", action="store_true", help="write the table of results, beside/results.md")
+    parser.add_argument("--groups", metavar="REGEX", help="only those of the scripts that are written down")
+    parser.add_argument("--check-results", action="store_true", help="only whether the table of results is complete")
     parser.add_argument("-e", dest="script", help="compare this script alone")
     parser.add_argument("-o", dest="options", default="", help="its options")
     parser.add_argument("files", nargs="*", help="tables and scripts; default: all that have output")
     options = parser.parse_args()
+    if options.check_results:
+        return check_results()
+    if not options.djstap:
+        parser.error("--djstap is needed")
     if options.install:
         packages.install(["systemtap"])
     djstap = os.path.abspath(options.djstap)
