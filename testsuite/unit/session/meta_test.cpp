@@ -199,6 +199,11 @@ TEST_F(ModuleFiles, WhatIsNoModule) {
                   .message.find("cannot be read"),
               std::string::npos);
     EXPECT_FALSE(read_module_file(folder_.string()));
+    // The names of its sections would be behind the table of them.
+    std::string short_table = elf({{".djstap.meta", example}});
+    reinterpret_cast<Elf64_Ehdr*>(short_table.data())->e_shnum--;
+    EXPECT_NE(read_module_file(put("f.ko", short_table)).failure().message.find("not a kernel"),
+              std::string::npos);
 }
 
 TEST_F(ModuleFiles, DamagedFilesNeverCrash) {
