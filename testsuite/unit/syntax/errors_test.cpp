@@ -66,7 +66,6 @@ const Mistake mistakes[] = {
     {"syntax-error", "probe begin { try { x } }", "expected 'catch'"},
     {"syntax-error", "probe begin { next = 5 }", "unexpected '='", "'next' is a keyword"},
     {"syntax-error", "probe begin { x = foreach }", "unexpected 'foreach'", "is a keyword"},
-    {"syntax-error", "probe begin { x = probe }", "unexpected 'probe'", "'probe' is a keyword"},
     {"syntax-error", "probe begin { x = string }", "unexpected 'string'", "'string' is a keyword"},
     {"syntax-error", "probe begin { string = 5 }", "unexpected 'string'", "are not declared"},
     {"syntax-error", "probe begin { foreach (x, y in a) {} }", "unexpected ','",
