@@ -90,11 +90,6 @@ def record_instructions(djstap, numbers):
     return (totals[1] - totals[0]) / 200_000
 
 
-def aim(text, met):
-    """Returns an aim for its column, with the word that ends the benchmark with status 1 if it is not met."""
-    return text if met else f"{text}: {page.MISSED}"
-
-
 def record_section(counts, root):
     with open(os.path.join(root, "docs", "benchmarks.md"), encoding="utf-8") as file:
         made = [int(cost) for cost in RECORD_ROW.findall(file.read())]
@@ -105,7 +100,7 @@ def record_section(counts, root):
     for number, (what, count) in enumerate(counts.items()):
         lines.append(f"| {what} | {' / '.join(str(cost) for cost in made)} | {count:.0f} "
                      f"| {' / '.join(f'{cost + count:.0f}' for cost in made)} "
-                     f"| {aim(f'≤ {RECORD_AIM}', max(made) + count <= RECORD_AIM) if number == 0 else ''} |")
+                     f"| {page.aim(f'≤ {RECORD_AIM}', max(made) + count <= RECORD_AIM) if number == 0 else ''} |")
     return lines
 
 
@@ -115,7 +110,7 @@ def report(time, rate, counts, records):
     def row(what, ours, other, most):
         ratio = time[ours] / time[other]
         lines.append(f"| {what} | {time[ours] / 1e3:.1f} µs | {time[other] / 1e3:.1f} µs | {ratio:.2f} "
-                     f"| {aim(f'≤ {most}', ratio <= most)} |")
+                     f"| {page.aim(f'≤ {most}', ratio <= most)} |")
 
     row("xorshift, 10,000 turns, beside C with the same checks", "XorshiftScript", "XorshiftC", 1.5)
     row("collatz up to 1,000, beside C with the same checks", "CollatzScript", "CollatzC", 1.5)
@@ -132,9 +127,9 @@ def report(time, rate, counts, records):
         factors = [b / a for a, b in zip(small, large)]
         share, as_factor = (large[0] - small[0]) / (large[1] - small[1]), (factors[0] - 1) / (factors[1] - 1)
         lines.append(f"| {use.lower()}: time of one grows by | {large[0] - small[0]:.1f} ns | {large[1] - small[1]:.1f} ns "
-                     f"| {aim(f'≤ half of the map: {share:.2f}', share <= 0.5)} |")
+                     f"| {page.aim(f'≤ half of the map: {share:.2f}', share <= 0.5)} |")
         lines.append(f"| the same as a factor | {factors[0]:.2f} × | {factors[1]:.2f} × "
-                     f"| {aim(f'(djstap - 1) ≤ half of (map - 1): {as_factor:.2f}', as_factor <= 0.5)} |")
+                     f"| {page.aim(f'(djstap - 1) ≤ half of (map - 1): {as_factor:.2f}', as_factor <= 0.5)} |")
     if counts:
         lines += ["\n## Instructions\n", "callgrind's, of one operation with its share of the loop and of making the key.\n",
                   "| what | djstap | std::unordered_map | aim |", "|---|---|---|---|"]
@@ -143,7 +138,7 @@ def report(time, rate, counts, records):
                                                      for size in (1000, 1_000_000))
             lines.append(f"| {use.lower()}, integer key, 1,000 → 1,000,000 entries | {ours:.1f} → {large:.1f}: {large / ours:.2f} × "
                          f"| {map_small:.1f} → {map_large:.1f}: {map_large / map_small:.2f} × "
-                         f"| {aim('≤ 1.3 ×', large <= 1.3 * ours)} |")
+                         f"| {page.aim('≤ 1.3 ×', large <= 1.3 * ours)} |")
         for use in ("Update", "Lookup"):
             lines.append(f"| {use.lower()}, three mixed keys, 1,000 entries | {counts[f'Mixed{use}Script<1000>']:.1f} "
                          f"| {counts[f'Mixed{use}Unordered<1000>']:.1f} | |")

@@ -46,6 +46,11 @@ def put(name, text, charts=None):
 MISSED = "**missed**"
 
 
+def aim(text, met):
+    """Returns an aim for its column of a table, marked if it is missed."""
+    return text if met else f"{text}: {MISSED}"
+
+
 def is_missed(text):
     """Returns whether a text says that a target is missed. The benchmark then ends with status 1."""
     return MISSED in text

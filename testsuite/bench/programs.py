@@ -134,8 +134,7 @@ def hits_section(hits):
             return
         added = [None if value is None else value - (0 if is_added else before) for value, before in zip(found, base)]
         aims = [(value, limit, unit) for value, limit, unit in ((added[1], limits[0], "instructions"), (added[0], limits[1], "ns")) if limit]
-        aim = ", ".join(f"≤ {limit} {unit}" + ("" if value is not None and value <= limit else f": {page.MISSED}")
-                        for value, limit, unit in aims)
+        aim = ", ".join(page.aim(f"≤ {limit} {unit}", value is not None and value <= limit) for value, limit, unit in aims)
         rows.append([name, f"{added[0]:,.1f}", "" if added[1] is None else str(added[1]), aim])
     for name, script, *limits in SCRIPTS:
         row(name, hits.scripted(script), limits)
@@ -184,8 +183,8 @@ def compiler_section(djstap, root, folder):
     equal, patched, functions, took, hits = compile_job(djstap, root, folder)
     user, system = (int(word) for word in re.search(r"\((\d+) user, (\d+) system\)", took).groups())
     percent = 100 * patched / functions
-    rows = [["functions patched", f"{patched:,} of {functions:,}: {percent:.1f} %", "≥ 92 %" + ("" if percent >= 92 else f": {page.MISSED}")],
-            ["analysis and patching, CPU time", f"{(user + system) / 1000:.1f} s", "≤ 2 s" + ("" if user + system <= 2000 else f": {page.MISSED}")],
+    rows = [["functions patched", f"{patched:,} of {functions:,}: {percent:.1f} %", page.aim("≥ 92 %", percent >= 92)],
+            ["analysis and patching, CPU time", f"{(user + system) / 1000:.1f} s", page.aim("≤ 2 s", user + system <= 2000)],
             ["hits of the job", f"{hits:,}", ""],
             ["the compiler's output", "the same as without probes" if equal else "another one", "" if equal else page.MISSED]]
     return ("## All functions of a compiler\n\n`n++` at all functions of Debian's `cc1`, which compiles a file of djstap's runtime (`map/map.c`) with `-O2`.\n\n" +
