@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Finds what describes a variable's place at an address.
 #include "debuginfo/location.h"
+
 #include "arch/arch.h"
 
 #include <cstring>

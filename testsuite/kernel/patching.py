@@ -64,7 +64,7 @@ def start(options, script, command):
         for guest in guests:
             if guest["end"] == "emulator-died":
                 return EMULATOR, guest["reason"]
-            if guest["end"] != "exited" or guest["complaint"]:
+            if outcomes.end_of(guest) != "exited":
                 log = guest.get("complaint", "") + guest.get("log", "")
                 place = outcomes.fault_while_patched(log)
                 if not place and not OTHER.search(log) and (stuck := STUCK.search(log)):
