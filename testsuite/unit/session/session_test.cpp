@@ -2,11 +2,14 @@
 // Sessions with a module that is made up: what is asked of it, what is printed, what is left.
 #include "session_fixture.h"
 
+#include "session/clock.h"
 #include "session/event.h"
 #include "session/output.h"
 
+#include <chrono>
 #include <csignal>
 #include <sys/wait.h>
+#include <thread>
 
 namespace djstap {
 namespace {
@@ -389,12 +392,12 @@ class TimesOutput : public Output {
     Writer& writer_;
 };
 std::vector<uint64_t> TimesOutput::seen;
+const OutputKind times_kind{"times", "", "", [](const OutputStreams& streams) {
+                                return std::unique_ptr<Output>(new TimesOutput(streams));
+                            }};
 
 TEST_F(SessionTest, TimesComeFromMomentsOfTheSession) {
-    const OutputKind kind{"times", "", "", [](const OutputStreams& streams) {
-                              return std::unique_ptr<Output>(new TimesOutput(streams));
-                          }};
-    options.outputs.requests = {{&kind, ""}};
+    options.outputs.requests = {{&times_kind, ""}};
     module.page().clock.cycles = 1;
     module.page().clock.monotonic_ns = 1;
     module.on_start = [&](const djs_start&) {
@@ -406,6 +409,35 @@ TEST_F(SessionTest, TimesComeFromMomentsOfTheSession) {
     run();
     ASSERT_EQ(TimesOutput::seen.size(), 1u);
     EXPECT_GT(TimesOutput::seen[0], 1u) << "the module's own clock alone tells no rate";
+}
+
+// What is written behind the last sweep lies between two moments all the same: behind all moments,
+// the rate since the module was loaded would count, which this one makes far too high.
+TEST_F(SessionTest, TimesOfTheLastRecordsComeFromAMomentBehindThem) {
+    options.outputs.requests = {{&times_kind, ""}};
+    exit_at_once();
+    const djs_clock loaded = read_clock();
+    module.page().clock.cycles = loaded.cycles;
+    module.page().clock.monotonic_ns = 1;
+    djs_clock written{};
+    module.on_stop = [&] {
+        // Another thread reads meanwhile. It rests for a millisecond once it has taken this.
+        module.write(0, loaded.cycles, FakeModule::number(7));
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (__atomic_load_n(&module.ring_page(0).tail, __ATOMIC_ACQUIRE) == 0 &&
+               std::chrono::steady_clock::now() < limit)
+            std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        written = read_clock();
+        module.write(0, written.cycles, FakeModule::number(8));
+        return 0;
+    };
+    TimesOutput::seen.clear();
+    run();
+    ASSERT_EQ(TimesOutput::seen.size(), 2u);
+    // Tolerates five milliseconds, for a busy machine.
+    EXPECT_NEAR(static_cast<double>(TimesOutput::seen[1]),
+                static_cast<double>(written.monotonic_ns), 5e6);
 }
 
 } // namespace
