@@ -46,6 +46,16 @@ class Memory : public testing::Test {
         djs_user_exit();
     }
     int load() { return djs_user_load(&script_, &options_); }
+    static size_t in_use() {
+        const auto all = mallinfo2();
+        return all.uordblks + all.hblkhd;
+    }
+    // A sanitizer's allocator does not count; it tells at the end what was not given back.
+    static bool is_counted() {
+        const size_t before = in_use();
+        const std::unique_ptr<void, FreeMemory> some(test_allocate(u64{1} << 20));
+        return in_use() > before;
+    }
 
     djs_map* map_ = nullptr;
     void* statistic_ = nullptr;
@@ -89,20 +99,37 @@ TEST_F(Memory, IsGivenBack) {
             djs_user_unload();
         }
     };
-    const auto in_use = [] {
-        const auto all = mallinfo2();
-        return all.uordblks + all.hblkhd;
-    };
-    // A sanitizer's allocator does not count; it tells at the end what was not given back.
-    const size_t at_first = in_use();
-    const std::unique_ptr<void, FreeMemory> some(test_allocate(u64{1} << 20));
-    const bool is_counted = in_use() > at_first;
     map_use_.shape.capacity = 4096;
     load_often(30);
     const size_t before = in_use();
     load_often(400);
-    if (is_counted) {
+    if (is_counted()) {
         EXPECT_LT(in_use(), before + size_t{400} * 32);
+    }
+}
+
+// What was allocated before the one that failed, too.
+TEST_F(Memory, IsGivenBackByScriptsThatDoNotBegin) {
+    const bool counted = is_counted();
+    bool begins = false;
+    for (long allocations = 0; !begins; allocations++) {
+        SCOPED_TRACE(allocations);
+        ASSERT_LT(allocations, 1000);
+        const auto fail_often = [&](int times) {
+            for (int i = 0; i < times && !begins; i++) {
+                test_allocations_left = allocations;
+                begins = load() == 0;
+                test_allocations_left = LONG_MAX;
+                if (begins)
+                    djs_user_unload();
+            }
+        };
+        fail_often(30);
+        const size_t before = in_use();
+        fail_often(100);
+        if (counted) {
+            EXPECT_LT(in_use(), before + size_t{100} * 32);
+        }
     }
 }
 
