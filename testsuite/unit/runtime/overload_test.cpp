@@ -280,6 +280,27 @@ TEST_F(Overload, ThatOfTheCode) {
     EXPECT_EQ(at(script), nobody);
 }
 
+// Without one of them, its code would be that of the handler before it.
+TEST_F(Overload, ThatOfTheCodeInAnyOfItsForms) {
+    for (djs_handler& handler : handlers_)
+        handler = {};
+    handlers_[2].body = code<djs_body_function>(script);
+    handlers_[0].body = code<djs_body_function>(script + 0x100);
+    handlers_[1].entry = code<djs_body_function>(script + 0x200);
+    handlers_[0].tracepoint = code<djs_code>(script + 0x300);
+    handlers_[1].by_regs = code<djs_regs_function>(script + 0x400);
+    handlers_[0].by_ftrace = code<djs_code>(script + 0x500);
+    trampoline_.direct = code<djs_code>(script + 0x600);
+    begin();
+    EXPECT_EQ(at(script), 2U);
+    EXPECT_EQ(at(script + 0x100), 0U);
+    EXPECT_EQ(at(script + 0x200), 1U);
+    EXPECT_EQ(at(script + 0x300), 0U);
+    EXPECT_EQ(at(script + 0x400), 1U);
+    EXPECT_EQ(at(script + 0x500), 0U);
+    EXPECT_EQ(at(script + 0x600), 3U);
+}
+
 TEST_F(Overload, ThatOfTheRuntimesCaller) {
     begin();
     const unsigned long runtime = TEST_TEXT + 0x100;
