@@ -104,6 +104,29 @@ TEST(FunctionPlans, AnAddressNamesTheFunctionThatContainsIt) {
                   "\" cannot be probed: no inline instance of a function is there");
 }
 
+TEST(FunctionPlans, AnAddressNamesOneOfTheFunctionsWithAName) {
+    const MadeKernel twins(
+        {{"one.c", "static int twin(int a) { return a; }\nint one(void) { return twin(1); }\n"},
+         {"two.c", "static int twin(int a) { return a; }\nint two(void) { return twin(2); }\n"}},
+        {"-O0"});
+    const auto sites_of = [&](const std::string& argument) {
+        Images images(twins.folder());
+        test::Analysis analysis("probe kernel.function(" + argument + ") { println(1) }");
+        const auto plan = resolve_probes(*analysis.program, images, {}, analysis.diagnostics);
+        EXPECT_TRUE(plan) << analysis.errors();
+        return plan ? plan->sites : std::vector<Site>();
+    };
+    const std::vector<Site> both = sites_of("\"twin\"");
+    ASSERT_EQ(both.size(), 2u);
+    EXPECT_NE(both[0].entry, both[1].entry);
+    for (const Site& one : both) {
+        const std::vector<Site> found = sites_of(address_text(one.entry));
+        ASSERT_EQ(found.size(), 1u);
+        EXPECT_EQ(found[0].entry, one.entry);
+        EXPECT_EQ(found[0].point, one.point);
+    }
+}
+
 TEST(FunctionPlans, AnAddressInAnInlineInstanceNamesThatFunction) {
     const Planned inlined("probe kernel.function(\"inlined\") { println($a) }");
     ASSERT_TRUE(inlined.plan) << inlined.errors();
