@@ -32,6 +32,16 @@ TEST(Agent, ReadsWhatAHostTells) {
     EXPECT_TRUE(facts.has_own_djrun);
 }
 
+TEST(Agent, ReadsEveryHexadecimalDigit) {
+    AgentFacts facts;
+    EXPECT_TRUE(take_fact(facts, "notes 040000000800000003000000474e5500"
+                                 "0123456789abcdef"));
+    EXPECT_EQ(facts.build_id, "0123456789abcdef");
+    EXPECT_TRUE(take_fact(facts, "notes 040000000800000003000000474E5500"
+                                 "FEDCBA9876543210"));
+    EXPECT_EQ(facts.build_id, "fedcba9876543210");
+}
+
 TEST(Agent, TakesNoPathAndNoCommandForARelease) {
     AgentFacts facts;
     EXPECT_TRUE(take_fact(facts, "release ../6.1; $(id)\x1b[31m"));
