@@ -238,6 +238,40 @@ TEST_F(TrampolineContexts, RegistersAreThereForThoseWhoAsk) {
             });
 }
 
+// @kregister. A direct call leaves no registers in memory: the trampoline has those that it sees.
+TEST_F(TrampolineContexts, RegistersByNumberAreThoseOfTheEntry) {
+    // DWARF's number of a register.
+    const auto number_of = [](PtReg reg) {
+        int64_t number = 0;
+        while (number < 100 && arch::register_of_dwarf(static_cast<uint64_t>(number)) != reg)
+            number++;
+        return number;
+    };
+    code_.function(
+        "djs_kernel_register", +[](djs_ctx* ctx, uint32_t, uint32_t) {
+            ctx->error = "no registers";
+            return uint64_t{0};
+        });
+    char* const stack = code_.variable("stack", 65536) + 32768;
+    for (const auto& [reg, value] :
+         {std::pair(arch::argument_registers()[0], uint64_t{30}),
+          std::pair(arch::argument_registers()[1], uint64_t{12}),
+          std::pair(arch::argument_registers()[3], frame),
+          std::pair(arch::stack_pointer(), reinterpret_cast<uint64_t>(stack - 8))}) {
+        program_.probes.clear();
+        plan_ = {};
+        more_ = 0;
+        auto read = std::make_unique<Register>();
+        read->type = Type::Long;
+        read->number = number_of(reg);
+        probe_of(HandlerKind::Entry, 0, add(n_, std::move(read)));
+        load();
+        EXPECT_EQ(call_on(stack, 0, 30, 12), 42u);
+        EXPECT_EQ(static_cast<uint64_t>(counter(0)), value) << static_cast<int>(reg);
+        EXPECT_EQ(ctx_.error, nullptr);
+    }
+}
+
 // Which of several functions was hit is found by the return address, if somebody needs it.
 TEST_F(TrampolineContexts, SitesAreSearchedForIfTheyAreNeeded) {
     for (const bool needed : {false, true})
