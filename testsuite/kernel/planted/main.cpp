@@ -18,9 +18,11 @@ namespace {
 
 using namespace djstap;
 
-// The names of handlers' bodies (codegen/handlers.cpp).
+// The names of handlers' bodies (codegen/handlers.cpp), and of the trampolines that contain the
+// handlers of direct calls (codegen/trampolines.cpp).
 bool is_handler(const llvm::Function& function) {
-    return !function.isDeclaration() && function.getName().starts_with("djs_body_");
+    return !function.isDeclaration() && (function.getName().starts_with("djs_body_") ||
+                                         function.getName().starts_with("djs_direct_"));
 }
 
 llvm::Value* variable(llvm::Module& module, const char* name, llvm::Type* type) {
