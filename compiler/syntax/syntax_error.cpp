@@ -205,7 +205,8 @@ void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty,
         diagnostic.hint("several keys need brackets: foreach ([a, b] in array)");
         return;
     }
-    bool after_keyword = before.type >= P::Probe && before.type <= P::StringType;
+    // 'long' and 'string' are behind these: before '=' each is the type of something.
+    bool after_keyword = before.type >= P::Probe && before.type <= P::Catch;
     if (guilty.type == P::Assign && after_keyword) {
         diagnostic.hint("'" + std::string(before.text) +
                         "' is a keyword and cannot name a variable");
