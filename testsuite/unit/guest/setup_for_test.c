@@ -59,12 +59,16 @@ static const char* place_of(const char* path) {
     return place;
 }
 
+static const char* named(const char* given) {
+    return given ? given : "-";
+}
+
 static int mount_here(const char* source, const char* where, const char* type, unsigned long flags,
                       const char* data) {
     if (flags == MS_MOVE)
         return step("move %s %s\n", source, where);
-    return step("mount %s %s %s%s %s\n", source, where, type,
-                flags == MS_RDONLY ? " read-only" : "", data ? data : "-");
+    return step("mount %s %s %s%s %s\n", named(source), where, named(type),
+                flags == MS_RDONLY ? " read-only" : "", named(data));
 }
 
 static int enter_folder(const char* path) {
