@@ -19,6 +19,8 @@ struct HitContext {
     // Returns the value of a register at the probed place. Null function: there are none (begin,
     // timers).
     std::function<llvm::Value*(PtReg)> reg;
+    // There are no other registers than those that `reg` returns: a direct call saves none.
+    bool direct = false;
     std::function<llvm::Value*()> return_value;
     // Returns the address of the value that the function is to return. Null function: it cannot be
     // changed.

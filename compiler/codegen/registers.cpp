@@ -9,8 +9,7 @@ namespace djstap::codegen {
 Value Body::register_value(const program::Register& node) {
     const auto number = static_cast<uint64_t>(node.number); // syntax/ has checked the range
     const PtReg reg = arch::register_of_dwarf(number).value_or(arch::stack_pointer());
-    const bool direct = function_->getCallingConv() == llvm::CallingConv::PreserveMost;
-    if (!node.user && direct) {
+    if (!node.user && hit_.direct) {
         if (arch::is_seen_by_direct_call(reg))
             return hit_.reg(reg);
         script_.diagnostics.report(DiagnosticKind::CodegenInternal, node.range,

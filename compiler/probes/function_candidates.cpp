@@ -27,7 +27,7 @@ std::string objection_of_probe(const ast::ProbePoint& point, const Resolver& res
                " functions";
     if (!resolver.probe)
         return {};
-    if (resolver.probe->effects.registers)
+    if (resolver.probe->effects.registers || resolver.probe->effects.argument_registers)
         return "its handler uses registers that a return djprobe does not preserve";
     const auto& values = resolver.probe->entry_values;
     if (std::any_of(values.begin(), values.end(),

@@ -179,8 +179,12 @@ class Collector {
             break;
         }
         case ExpressionKind::Register:
-            effects.registers |= !as<program::Register>(node).user &&
-                                 (in_function_ || !is_argument(as<program::Register>(node).number));
+            if (!as<program::Register>(node).user) {
+                if (!in_function_ && is_argument(as<program::Register>(node).number))
+                    effects.argument_registers = true;
+                else
+                    effects.registers = true;
+            }
             effects.can_fail = effects.calls_runtime = true;
             break;
         case ExpressionKind::EmbeddedC:
@@ -433,8 +437,10 @@ void compute_effects(Program& program, uint64_t max_statements) {
             collector.expression(*probe->condition);
             probe->arms = depends_on_globals_alone(*probe->condition);
         }
+        const bool argument_registers = found.effects.argument_registers;
         for (auto& value : probe->entry_values)
             collector.expression(*value);
+        found.effects.argument_registers = argument_registers;
         bound_body(functions, found);
         if (found.statements >= max_statements)
             count_at_run_time(found.effects);

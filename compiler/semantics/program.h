@@ -123,6 +123,7 @@ struct Effects {
     bool calls_runtime = false;
     bool can_exit = false;
     bool registers = false; // needs registers that pass no arguments, or changes some
+    bool argument_registers = false; // reads some that pass arguments by number, not in @entry
     bool embedded = false;  // runs embedded C
 };
 

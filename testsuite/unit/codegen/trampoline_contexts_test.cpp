@@ -247,29 +247,42 @@ TEST_F(TrampolineContexts, RegistersByNumberAreThoseOfTheEntry) {
             number++;
         return number;
     };
+    // A body that several trampolines call finds them in the context.
     code_.function(
-        "djs_kernel_register", +[](djs_ctx* ctx, uint32_t, uint32_t) {
+        "djs_kernel_register", +[](djs_ctx* ctx, uint32_t reg, uint32_t) {
+            if (ctx->regs)
+                return reinterpret_cast<const uint64_t*>(ctx->regs)[reg];
             ctx->error = "no registers";
             return uint64_t{0};
         });
     char* const stack = code_.variable("stack", 65536) + 32768;
-    for (const auto& [reg, value] :
-         {std::pair(arch::argument_registers()[0], uint64_t{30}),
-          std::pair(arch::argument_registers()[1], uint64_t{12}),
-          std::pair(arch::argument_registers()[3], frame),
-          std::pair(arch::stack_pointer(), reinterpret_cast<uint64_t>(stack - 8))}) {
-        program_.probes.clear();
-        plan_ = {};
-        more_ = 0;
-        auto read = std::make_unique<Register>();
-        read->type = Type::Long;
-        read->number = number_of(reg);
-        probe_of(HandlerKind::Entry, 0, add(n_, std::move(read)));
-        load();
-        EXPECT_EQ(call_on(stack, 0, 30, 12), 42u);
-        EXPECT_EQ(static_cast<uint64_t>(counter(0)), value) << static_cast<int>(reg);
-        EXPECT_EQ(ctx_.error, nullptr);
-    }
+    for (const bool with_return : {false, true})
+        for (const auto& [reg, value] :
+             {std::pair(arch::argument_registers()[0], uint64_t{30}),
+              std::pair(arch::argument_registers()[1], uint64_t{12}),
+              std::pair(arch::argument_registers()[3], frame),
+              std::pair(arch::stack_pointer(), reinterpret_cast<uint64_t>(stack - 8))})
+            in_each_form(
+                [&] {
+                    auto read = std::make_unique<Register>();
+                    read->type = Type::Long;
+                    read->number = number_of(reg);
+                    probe_of(HandlerKind::Entry, 0, add(n_, std::move(read)));
+                    if (!with_return)
+                        return;
+                    probe_of(HandlerKind::Return, 0);
+                    add_found(m_, at(Access::Base::ReturnValue));
+                    plan_.trampolines = {{{0, 1}, {site_of(0) + 5}}};
+                    plan_.sites[1].trampoline = plan_.sites[0].trampoline = 0;
+                    plan_.sites[0].next = 1;
+                },
+                [&] {
+                    SCOPED_TRACE(static_cast<int>(reg));
+                    EXPECT_EQ(call_on(stack, 0, 30, 12), 42u);
+                    EXPECT_EQ(static_cast<uint64_t>(counter(0)), value);
+                    EXPECT_EQ(counter(1), with_return ? 42 : 0);
+                    EXPECT_EQ(ctx_.error, nullptr);
+                });
 }
 
 // Which of several functions was hit is found by the return address, if somebody needs it.

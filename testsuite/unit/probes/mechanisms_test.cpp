@@ -188,8 +188,11 @@ TEST_F(Choices, FunctionsOfModulesHaveFentrySites) {
 // What a script's points get, from the options and from what their handlers do.
 TEST(ChosenMechanisms, ReturnsOfSeveralKinds) {
     const auto how = [](const std::string& suffix, const std::string& body = "println(1)") {
+        SemanticsOptions guru;
+        guru.guru = true;
         const Planned planned("probe kernel.function(\"with_site\").return" + suffix + " { " +
-                              body + " }");
+                                  body + " }",
+                              {}, "", guru);
         EXPECT_TRUE(planned.plan) << planned.errors();
         return planned.plan ? planned.site().reason : "";
     };
@@ -205,8 +208,12 @@ TEST(ChosenMechanisms, ReturnsOfSeveralKinds) {
     EXPECT_EQ(values(8), "all arguments in registers");
     EXPECT_EQ(values(9), "more than 8 values" + saved);
     EXPECT_EQ(how("", "println(@entry(execname()))"), "a string is saved at the entry");
-    EXPECT_EQ(how("", "println(register(\"rbx\"))"),
-              "its handler uses registers that a return djprobe does not preserve");
+    // Those that pass arguments are there at the entry, and at the return none.
+    EXPECT_EQ(how("", "println(@entry(@kregister(5)))"), "all arguments in registers");
+    for (const char* body : {"println(register(\"rbx\"))", "println(@kregister(5))"})
+        EXPECT_EQ(how("", body),
+                  "its handler uses registers that a return djprobe does not preserve")
+            << body;
 }
 
 // The runtime is told, because others may be writing to the text that it could read.

@@ -20,6 +20,7 @@ std::string named(const program::Effects& effects) {
     add(effects.calls_runtime, "calls");
     add(effects.can_exit, "exits");
     add(effects.registers, "registers");
+    add(effects.argument_registers, "argument-registers");
     add(effects.embedded, "embedded");
     return text;
 }
@@ -128,7 +129,7 @@ TEST(SemanticsEffects, OfWhatTheHitHas) {
              {"x = @kderef(8, n)", "fails calls"},
              {"x = @uderef(4, n)", "fails calls"},
              // Of DWARF's numbers of the psABI, 5 is rdi, an argument, and 0 is rax, which is none.
-             {"x = @kregister(5)", "fails calls"},
+             {"x = @kregister(5)", "fails calls argument-registers"},
              {"x = @kregister(0)", "fails calls registers"},
              {"x = @uregister(0)", "fails calls"},
          })
@@ -136,6 +137,15 @@ TEST(SemanticsEffects, OfWhatTheHitHas) {
             effects_of(std::string(declarations) + "probe kernel.function(\"f\") { " + body + " }"),
             effects)
             << body;
+    EXPECT_EQ(effects_of("probe kernel.function(\"f\").return { x = @entry(@kregister(5)) }"),
+              "fails calls")
+        << "read at the entry";
+    EXPECT_EQ(effects_of("probe kernel.function(\"f\").return { x = @entry(@kregister(0)) }"),
+              "fails calls registers");
+    EXPECT_EQ(effects_of("function rdi() { return @kregister(5) } "
+                         "probe kernel.function(\"f\") { x = rdi() }"),
+              "fails calls registers")
+        << "a function knows no registers but those of the context";
     // Every mechanism for returns passes on what becomes of the result.
     EXPECT_EQ(effects_of("probe kernel.function(\"f\").return { $return = 1 }"), "fails");
     EXPECT_EQ(effects_of("probe kernel.function(\"f\").return { x = @entry(n_ns()) } "
