@@ -15,12 +15,18 @@ namespace djstap::codegen {
 using arch::argument_registers;
 
 // How a body accesses the registers at the hit of its probe.
+// Which of the kernel's registers a handler has.
+enum class KernelRegisters {
+    Saved, // all, in ctx->regs
+    Seen,  // those that a direct call sees (arch::is_seen_by_direct_call), from HitContext::reg
+    Gone,  // none: the function that was called directly has returned
+};
+
 struct HitContext {
     // Returns the value of a register at the probed place. Null function: there are none (begin,
     // timers).
     std::function<llvm::Value*(PtReg)> reg;
-    // There are no other registers than those that `reg` returns: a direct call saves none.
-    bool direct = false;
+    KernelRegisters kernel_registers = KernelRegisters::Saved;
     std::function<llvm::Value*()> return_value;
     // Returns the address of the value that the function is to return. Null function: it cannot be
     // changed.

@@ -9,8 +9,8 @@ namespace djstap::codegen {
 Value Body::register_value(const program::Register& node) {
     const auto number = static_cast<uint64_t>(node.number); // syntax/ has checked the range
     const PtReg reg = arch::register_of_dwarf(number).value_or(arch::stack_pointer());
-    if (!node.user && hit_.direct) {
-        if (arch::is_seen_by_direct_call(reg))
+    if (!node.user && hit_.kernel_registers != KernelRegisters::Saved) {
+        if (hit_.kernel_registers == KernelRegisters::Seen && arch::is_seen_by_direct_call(reg))
             return hit_.reg(reg);
         script_.diagnostics.report(DiagnosticKind::CodegenInternal, node.range,
                                    {"a register that a direct call does not preserve"});

@@ -227,7 +227,7 @@ HitContext TrampolineCompiler::hit_of(uint32_t number) {
     const Variant& variant = script_.plan.variants[number];
     HitContext hit;
     hit.reg = [this](PtReg reg) -> llvm::Value* { return value_of(reg); };
-    hit.direct = !return_value_;
+    hit.kernel_registers = return_value_ ? KernelRegisters::Gone : KernelRegisters::Seen;
     hit.return_value = [this] {
         return return_value_ ? return_value_ : static_cast<llvm::Value*>(script_.number(0));
     };

@@ -33,6 +33,8 @@ class Check {
                         [](uint32_t traits) { return (traits & PointNeedsNoKernel) != 0; });
         in_program_ = !without_variables_;
         body(*probe.body);
+        for (const auto& value : probe.entry_values) // the body only refers to them
+            program::walk_expressions(*value, [&](program::Expression& node) { expression(node); });
         in_program_ = false;
         if (probe.condition)
             program::walk_expressions(*probe.condition,

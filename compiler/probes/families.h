@@ -39,6 +39,9 @@ struct Resolver {
     std::vector<std::string> counters{};   // of the whole script: perf.….counter("NAME")
     // Takes what jumps in the process do not reach; null: that is omitted, or an error.
     class UnreachedFunctions* unreached = nullptr;
+
+    // Whether the handler needs registers that a direct call does not save.
+    bool needs_all_registers() const { return probe && probe->effects.registers; }
 };
 
 // Returns the candidate for code of `image` at which this mechanism was chosen. `entry`: where the

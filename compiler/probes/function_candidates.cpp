@@ -77,8 +77,7 @@ void add_functions(const ast::ProbePoint& point, const ImageView& view,
                                           safety_of(function, objection, resolver, view.info()),
                                           resolver.options.forced, function.symbol)
                       : choose_for_entry(view.image(), function.entry, resolver.options.forced,
-                                         resolver.probe && resolver.probe->effects.registers,
-                                         function.symbol);
+                                         resolver.needs_all_registers(), function.symbol);
         if (!choice.refusal.empty()) {
             refusal = {function.name, choice.refusal, choice.never, choice.hint};
             continue;

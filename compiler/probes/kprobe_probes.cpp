@@ -43,8 +43,7 @@ void add_symbols(const ast::ProbePoint& point, const ImageView& view, const Reso
             is_return ? choose_for_return(image, symbol.address, unknown, resolver.options.forced,
                                           symbol.name)
                       : choose_for_entry(image, symbol.address, resolver.options.forced,
-                                         resolver.probe && resolver.probe->effects.registers,
-                                         symbol.name);
+                                         resolver.needs_all_registers(), symbol.name);
         if (!choice.refusal.empty()) {
             refused = choice;
             continue;
@@ -107,7 +106,7 @@ bool resolve_absolute(const ast::ProbePoint& point, Resolver& resolver,
     MechanismChoice choice =
         image.fentry_site(where) || (symbol && symbol->address == where)
             ? choose_for_entry(image, symbol ? symbol->address : where, resolver.options.forced,
-                               resolver.probe && resolver.probe->effects.registers)
+                               resolver.needs_all_registers())
             : choose_for_instruction(image, where, resolver.options.forced);
     if (choice.refusal.empty() && !symbol)
         choice.refusal = "no function of the kernel is there";

@@ -30,10 +30,11 @@ struct MechanismChoice {
 bool is_gone(const Image& image, uint64_t address);
 inline constexpr const char* gone = "it is initialization code, which the kernel frees after boot";
 
-// For the entry of the function at `entry`. `forced`: only that mechanism. `symbol`: its name,
+// For the entry of the function at `entry`. `forced`: only that mechanism. `all_registers`: the
+// handler needs some that a direct call does not save. `symbol`: its name,
 // which is all that is known if addresses are hidden.
 MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
-                                 std::optional<Mechanism> forced, bool all_registers = false,
+                                 std::optional<Mechanism> forced, bool all_registers,
                                  std::string_view symbol = {});
 // For the return of the function at `entry`. `safety` is what is known about it, or the probe's own
 // reason against a return djprobe.

@@ -48,7 +48,7 @@ bool resolve_plt(const ast::ProbePoint& point, Resolver& resolver, std::vector<C
             const MechanismChoice choice =
                 is_return
                     ? choose_for_return(view->image(), stub.address, {}, resolver.options.forced)
-                    : choose_for_entry(view->image(), stub.address, resolver.options.forced);
+                    : choose_for_entry(view->image(), stub.address, resolver.options.forced, false);
             refusal = choice.refusal;
             if (refusal.empty())
                 out.push_back(candidate_of_stub(*view, stub, is_return, choice.mechanism));

@@ -9,7 +9,8 @@ void add_statement(const ImageView& view, const StatementAddress& statement, std
     // mechanism.
     const bool at_entry = statement.address == statement.symbol_entry && !statement.inlined;
     MechanismChoice choice =
-        at_entry ? choose_for_entry(view.image(), statement.address, resolver.options.forced)
+        at_entry ? choose_for_entry(view.image(), statement.address, resolver.options.forced,
+                                    resolver.needs_all_registers(), statement.symbol)
                  : choose_for_instruction(view.image(), statement.address, resolver.options.forced);
     if (!choice.refusal.empty()) {
         refusal = choice.refusal;

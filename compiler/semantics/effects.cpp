@@ -42,8 +42,8 @@ bool names_registers(const std::string& code) {
 
 class Collector {
   public:
-    explicit Collector(Found& found, bool in_function = false)
-        : found_(found), in_function_(in_function) {}
+    enum class Of { Probe, Function, EntryValue };
+    explicit Collector(Found& found, Of of) : found_(found), of_(of) {}
 
     void statement(Statement& root) {
         walk_statements(root, [&](Statement& node) { one(node); });
@@ -180,10 +180,11 @@ class Collector {
         }
         case ExpressionKind::Register:
             if (!as<program::Register>(node).user) {
-                if (!in_function_ && is_argument(as<program::Register>(node).number))
-                    effects.argument_registers = true;
-                else
+                // A function knows the registers of the context alone.
+                if (of_ == Of::Function || !is_argument(as<program::Register>(node).number))
                     effects.registers = true;
+                else if (of_ == Of::Probe)
+                    effects.argument_registers = true;
             }
             effects.can_fail = effects.calls_runtime = true;
             break;
@@ -224,7 +225,7 @@ class Collector {
     }
 
     Found& found_;
-    bool in_function_;
+    Of of_;
 };
 
 using FoundOf = std::unordered_map<const Function*, Found>;
@@ -278,6 +279,7 @@ void join(Effects& into, const Effects& from) {
     into.calls_runtime |= from.calls_runtime;
     into.can_exit |= from.can_exit;
     into.registers |= from.registers;
+    into.argument_registers |= from.argument_registers;
     into.embedded |= from.embedded;
 }
 
@@ -313,7 +315,7 @@ void join_conditions(const std::vector<Probe*>& probes, std::vector<Found>& foun
         if (!probes[i]->arms)
             continue;
         Found condition;
-        Collector(condition).expression(*probes[i]->condition);
+        Collector(condition, Collector::Of::Probe).expression(*probes[i]->condition);
         for (size_t j = 0; j < probes.size(); j++) {
             const bool touches =
                 std::any_of(condition.reads.begin(), condition.reads.end(),
@@ -362,13 +364,13 @@ void compute_effects(Program& program, uint64_t max_statements) {
         Found& found = functions[function.get()];
         found.effects = function->effects; // those of an intrinsic, from its declaration
         if (function->body)
-            Collector(found, true).statement(*function->body);
+            Collector(found, Collector::Of::Function).statement(*function->body);
         // `next` without a further overload is a run-time error.
         found.effects.can_fail |=
             function->body && !function->next_overload && contains_next(*function->body);
-        Collector(found, true).embedded(function->embedded_globals);
+        Collector(found, Collector::Of::Function).embedded(function->embedded_globals);
         if (!function->embedded.empty()) {
-            Collector(found, true).embedded_code(function->embedded);
+            Collector(found, Collector::Of::Function).embedded_code(function->embedded);
             found.effects.prints = found.effects.can_fail = found.effects.calls_runtime =
                 found.effects.can_exit = true;
         }
@@ -409,6 +411,7 @@ void compute_effects(Program& program, uint64_t max_statements) {
                before.loops != now.loops || before.walks != now.walks ||
                before.strings != now.strings || before.calls_runtime != now.calls_runtime ||
                before.can_exit != now.can_exit || before.registers != now.registers ||
+               before.argument_registers != now.argument_registers ||
                before.embedded != now.embedded;
     };
     for (bool changed = true; changed;) {
@@ -431,16 +434,14 @@ void compute_effects(Program& program, uint64_t max_statements) {
     std::vector<Found> found_of;
     for (auto& probe : program.probes) {
         Found& found = found_of.emplace_back();
-        Collector collector(found);
+        Collector collector(found, Collector::Of::Probe);
         collector.statement(*probe->body);
         if (probe->condition) {
             collector.expression(*probe->condition);
             probe->arms = depends_on_globals_alone(*probe->condition);
         }
-        const bool argument_registers = found.effects.argument_registers;
         for (auto& value : probe->entry_values)
-            collector.expression(*value);
-        found.effects.argument_registers = argument_registers;
+            Collector(found, Collector::Of::EntryValue).expression(*value);
         bound_body(functions, found);
         if (found.statements >= max_statements)
             count_at_run_time(found.effects);

@@ -205,7 +205,7 @@ void ErrorStrategy::add_hint(Diagnostic& diagnostic, const Token& guilty,
         diagnostic.hint("several keys need brackets: foreach ([a, b] in array)");
         return;
     }
-    // 'long' and 'string' are behind these: before '=' each is the type of something.
+    // Not 'long' and 'string', which follow in the grammar: before '=' they end a declaration.
     bool after_keyword = before.type >= P::Probe && before.type <= P::Catch;
     if (guilty.type == P::Assign && after_keyword) {
         diagnostic.hint("'" + std::string(before.text) +

@@ -142,7 +142,7 @@ class OnKernel : public testing::TestWithParam<std::string> {
 
 TEST_P(OnKernel, EntriesWithASiteAreDjprobes) {
     uint64_t entry = kernel_->symbol("vfs_read")->address;
-    auto choice = choose_for_entry(*kernel_, entry, std::nullopt);
+    auto choice = choose_for_entry(*kernel_, entry, std::nullopt, false);
     EXPECT_EQ(choice.mechanism, Mechanism::Djprobe);
     EXPECT_EQ(choice.address, entry + (kernel_->has_ibt() ? 4 : 0));
     EXPECT_EQ(choice.fallback, choice.address + 5);
@@ -150,7 +150,7 @@ TEST_P(OnKernel, EntriesWithASiteAreDjprobes) {
 
 TEST_P(OnKernel, ForcedBreakpointLeavesTheSiteToFtrace) {
     uint64_t entry = kernel_->symbol("vfs_read")->address;
-    auto choice = choose_for_entry(*kernel_, entry, Mechanism::KprobeInt3);
+    auto choice = choose_for_entry(*kernel_, entry, Mechanism::KprobeInt3, false);
     EXPECT_EQ(choice.mechanism, Mechanism::KprobeInt3);
     EXPECT_EQ(choice.address, *kernel_->fentry_site(entry) + 5);
 }
@@ -163,7 +163,7 @@ TEST_P(OnKernel, InstructionsCannotBeDjprobes) {
 
 TEST_P(OnKernel, InitializationCodeAndForbiddenPlacesAreRefused) {
     EXPECT_FALSE(
-        choose_for_entry(*kernel_, kernel_->symbol("vfs_caches_init")->address, std::nullopt)
+        choose_for_entry(*kernel_, kernel_->symbol("vfs_caches_init")->address, std::nullopt, false)
             .refusal.empty());
     EXPECT_FALSE(choose_for_return(*kernel_, kernel_->symbol("exc_int3")->address, {}, std::nullopt)
                      .refusal.empty());
@@ -177,12 +177,12 @@ TEST_P(OnKernel, FunctionsThatRunWithoutAnIdtAreRefused) {
         auto symbol = kernel_->symbol(name);
         ASSERT_TRUE(symbol) << name;
         uint64_t entry = symbol->address;
-        EXPECT_EQ(choose_for_entry(*kernel_, entry, std::nullopt).refusal, why) << name;
+        EXPECT_EQ(choose_for_entry(*kernel_, entry, std::nullopt, false).refusal, why) << name;
         EXPECT_EQ(choose_for_instruction(*kernel_, entry + 1, std::nullopt).refusal, why) << name;
         EXPECT_EQ(choose_for_return(*kernel_, entry, {}, std::nullopt).refusal, why) << name;
         for (Mechanism forced : {Mechanism::Djprobe, Mechanism::Ftrace, Mechanism::Kprobe,
                                  Mechanism::KprobeInt3, Mechanism::KprobeJump})
-            EXPECT_EQ(choose_for_entry(*kernel_, entry, forced).refusal, why) << name;
+            EXPECT_EQ(choose_for_entry(*kernel_, entry, forced, false).refusal, why) << name;
         EXPECT_EQ(choose_for_return(*kernel_, entry, {}, Mechanism::ReturnDjprobe).refusal, why);
     }
     // By its name if addresses are hidden.
@@ -192,7 +192,7 @@ TEST_P(OnKernel, FunctionsThatRunWithoutAnIdtAreRefused) {
          {"native_play_dead", "cpu_startup_entry", "rcu_is_watching", "vfs_read"}) {
         auto symbol = kernel_->symbol(name);
         if (symbol && !kernel_->kprobe_forbidden(symbol->address)) {
-            EXPECT_EQ(choose_for_entry(*kernel_, symbol->address, std::nullopt).refusal, "");
+            EXPECT_EQ(choose_for_entry(*kernel_, symbol->address, std::nullopt, false).refusal, "");
         }
     }
 }

@@ -256,19 +256,31 @@ TEST_F(TrampolineContexts, RegistersByNumberAreThoseOfTheEntry) {
             return uint64_t{0};
         });
     char* const stack = code_.variable("stack", 65536) + 32768;
-    for (const bool with_return : {false, true})
+    const auto read = [&](PtReg reg) {
+        auto made = std::make_unique<Register>();
+        made->type = Type::Long;
+        made->number = number_of(reg);
+        return made;
+    };
+    enum class With { Nothing, Return, EntryValue };
+    for (const With with : {With::Nothing, With::Return, With::EntryValue})
         for (const auto& [reg, value] :
              {std::pair(arch::argument_registers()[0], uint64_t{30}),
               std::pair(arch::argument_registers()[1], uint64_t{12}),
               std::pair(arch::argument_registers()[3], frame),
               std::pair(arch::stack_pointer(), reinterpret_cast<uint64_t>(stack - 8))})
             in_each_form(
-                [&] {
-                    auto read = std::make_unique<Register>();
-                    read->type = Type::Long;
-                    read->number = number_of(reg);
-                    probe_of(HandlerKind::Entry, 0, add(n_, std::move(read)));
-                    if (!with_return)
+                [&, reg = reg] {
+                    if (with == With::EntryValue) { // saved at the entry, and read at the return
+                        Probe* const made = probe_of(HandlerKind::Return, 0);
+                        made->effects.can_fail = true;
+                        made->entry_values.push_back(read(reg));
+                        made->body->statements.push_back(add(n_, std::make_unique<EntryValue>()));
+                        add_found(m_, at(Access::Base::ReturnValue));
+                        return;
+                    }
+                    probe_of(HandlerKind::Entry, 0, add(n_, read(reg)));
+                    if (with == With::Nothing)
                         return;
                     probe_of(HandlerKind::Return, 0);
                     add_found(m_, at(Access::Base::ReturnValue));
@@ -276,11 +288,11 @@ TEST_F(TrampolineContexts, RegistersByNumberAreThoseOfTheEntry) {
                     plan_.sites[1].trampoline = plan_.sites[0].trampoline = 0;
                     plan_.sites[0].next = 1;
                 },
-                [&] {
+                [&, reg = reg, value = value] {
                     SCOPED_TRACE(static_cast<int>(reg));
                     EXPECT_EQ(call_on(stack, 0, 30, 12), 42u);
                     EXPECT_EQ(static_cast<uint64_t>(counter(0)), value);
-                    EXPECT_EQ(counter(1), with_return ? 42 : 0);
+                    EXPECT_EQ(counter(1), with == With::Nothing ? 0 : 42);
                     EXPECT_EQ(ctx_.error, nullptr);
                 });
 }

@@ -50,7 +50,7 @@ static int __attribute__((format(printf, 1, 2))) step(const char* format, ...) {
     return -1;
 }
 
-/* Returns the place of one of the guest's paths, in memory that is used again. */
+/* Returns the place of one of the guest's paths, in a static buffer. */
 static const char* place_of(const char* path) {
     static char place[1024];
 
@@ -59,7 +59,7 @@ static const char* place_of(const char* path) {
     return place;
 }
 
-static const char* named(const char* given) {
+static const char* or_dash(const char* given) {
     return given ? given : "-";
 }
 
@@ -67,8 +67,8 @@ static int mount_here(const char* source, const char* where, const char* type, u
                       const char* data) {
     if (flags == MS_MOVE)
         return step("move %s %s\n", source, where);
-    return step("mount %s %s %s%s %s\n", named(source), where, named(type),
-                flags == MS_RDONLY ? " read-only" : "", named(data));
+    return step("mount %s %s %s%s %s\n", or_dash(source), where, or_dash(type),
+                flags == MS_RDONLY ? " read-only" : "", or_dash(data));
 }
 
 static int enter_folder(const char* path) {
@@ -78,7 +78,7 @@ static int enter_folder(const char* path) {
     return 0;
 }
 
-/* Of the current folder alone. */
+/* Supports only chroot("."). */
 static int change_root(const char* path) {
     if (step("root %s\n", path))
         return -1;

@@ -12,7 +12,6 @@ namespace {
 class HostRoot : public testing::Test {
   protected:
     void SetUp() override { begin(); }
-    void TearDown() override { EXPECT_EQ(test_setup_open, 0); }
     // There is nothing in the host's root.
     void begin() const {
         std::filesystem::remove_all(at_host(""));
@@ -26,10 +25,11 @@ class HostRoot : public testing::Test {
     // What failed; "" if nothing did.
     static std::string used(const std::string& modules = "") {
         const char* const failed = use_host_root("share", modules.c_str());
+        EXPECT_EQ(test_setup_open, 0);
         return failed ? failed : "";
     }
     // The same if steps whose lines begin like this are refused.
-    std::string used_without(const char* step, int error, int times = 1) const {
+    std::string used_refusing(const char* step, int error, int times = 1) const {
         begin();
         test_setup_refused = step;
         test_setup_error = error;
@@ -83,10 +83,10 @@ TEST_F(HostRoot, HasTheModulesOfTheGuestsKernel) {
 
 // The share is none before its driver has found it.
 TEST_F(HostRoot, WaitsForTheDriver) {
-    EXPECT_EQ(used_without("mount share", EINVAL, 3), "");
+    EXPECT_EQ(used_refusing("mount share", EINVAL, 3), "");
     const std::string again = mounting + "wait\n";
     EXPECT_EQ(test_setup_log, again + again + again + mounting + entering);
-    EXPECT_EQ(used_without("mount share", EACCES, 3),
+    EXPECT_EQ(used_refusing("mount share", EACCES, 3),
               std::string("mounting the host's root: ") + std::strerror(EACCES));
     EXPECT_EQ(test_setup_log, mounting);
 }
@@ -98,7 +98,7 @@ TEST_F(HostRoot, FailuresAreNamed) {
           std::pair("move .", "entering the host's root"),
           std::pair("root", "entering the host's root"),
           std::pair("enter /\n", "entering the host's root")}) {
-        EXPECT_EQ(used_without(step, EACCES), std::string(what) + ": " + std::strerror(EACCES));
+        EXPECT_EQ(used_refusing(step, EACCES), std::string(what) + ": " + std::strerror(EACCES));
         const std::string log = test_setup_log;
         EXPECT_EQ(log.rfind(step), log.rfind('\n', log.size() - 2) + 1) << "it ends with that step";
     }

@@ -50,6 +50,16 @@ TEST(UserSpaceCheck, VariablesAndTypesOfAProgramAreKnownInItsFunctions) {
                       "functions\n");
 }
 
+TEST(UserSpaceCheck, ValuesOfTheEntryAreChecked) {
+    const auto saved = [](const std::string& value) {
+        return refused("probe process(\"/bin/p\").function(\"f\").return { println(@entry(" +
+                       value + ")) }");
+    };
+    EXPECT_EQ(saved("$x + @var(\"v\")"), "");
+    EXPECT_EQ(saved("@kregister(5)"), needs_kernel("a register"));
+    EXPECT_EQ(saved("@var(\"v\", \"kernel\")"), needs_kernel("a variable of the kernel"));
+}
+
 TEST(UserSpaceCheck, WhatIsTheKernelsIsRefused) {
     EXPECT_EQ(at_begin("@var(\"v\")"), needs_kernel("a variable of the kernel"));
     EXPECT_EQ(at_begin("@cast(0, \"struct s\")->n"), needs_kernel("a type of the kernel"));

@@ -172,16 +172,16 @@ TEST_F(Choices, CodeThatTheKernelPatchesOrCopiesHasNoKprobe) {
     EXPECT_EQ(inside("__SCT__made"), "!the kernel forbids kprobes there");
     EXPECT_EQ(entry("after_static_calls"), "kprobe 0 - no fentry site");
     const uint64_t trampoline = module->symbol("__SCT__extra")->address;
-    EXPECT_EQ(told(choose_for_entry(*module, trampoline, {}), trampoline),
+    EXPECT_EQ(told(choose_for_entry(*module, trampoline, {}, false), trampoline),
               "!the kernel forbids kprobes there");
 }
 
 TEST_F(Choices, FunctionsOfModulesHaveFentrySites) {
     const uint64_t sends = module->symbol("extra_send")->address,
                    more = module->symbol("extra_more")->address;
-    EXPECT_EQ(told(choose_for_entry(*module, sends, {}), sends), "djprobe 0 5 fentry site");
-    EXPECT_EQ(told(choose_for_entry(*module, more, {}), more), "kprobe 0 - no fentry site");
-    EXPECT_EQ(told(choose_for_entry(*module, module->symbol("extra_begin")->address, {}), 0),
+    EXPECT_EQ(told(choose_for_entry(*module, sends, {}, false), sends), "djprobe 0 5 fentry site");
+    EXPECT_EQ(told(choose_for_entry(*module, more, {}, false), more), "kprobe 0 - no fentry site");
+    EXPECT_EQ(told(choose_for_entry(*module, module->symbol("extra_begin")->address, {}, false), 0),
               "!!it is initialization code, which the kernel frees after boot");
 }
 
@@ -208,7 +208,7 @@ TEST(ChosenMechanisms, ReturnsOfSeveralKinds) {
     EXPECT_EQ(values(8), "all arguments in registers");
     EXPECT_EQ(values(9), "more than 8 values" + saved);
     EXPECT_EQ(how("", "println(@entry(execname()))"), "a string is saved at the entry");
-    // Those that pass arguments are there at the entry, and at the return none.
+    // Argument registers are available at the entry; at the return, no registers are.
     EXPECT_EQ(how("", "println(@entry(@kregister(5)))"), "all arguments in registers");
     for (const char* body : {"println(register(\"rbx\"))", "println(@kregister(5))"})
         EXPECT_EQ(how("", body),
@@ -250,10 +250,18 @@ TEST(ChosenMechanisms, OfHandlersAreThoseOfTheirSites) {
 TEST(ChosenMechanisms, HandlersThatUseAllRegisters) {
     EXPECT_EQ(places_of("kernel.function(\"with_site\").call"),
               "kernel.function(\"" + declared("with_site") + "\").call djprobe\n");
-    const Planned planned("probe kernel.function(\"with_site\") { println(register(\"rbx\")) }");
-    ASSERT_TRUE(planned.plan) << planned.errors();
-    EXPECT_EQ(planned.site().mechanism, Mechanism::Ftrace);
-    EXPECT_FALSE(planned.site().forced);
+    // A statement may be the entry.
+    for (const std::string point :
+         {"kernel.function(\"with_site\").call", "kernel.statement(\"with_site\")",
+          "kprobe.function(\"with_site\")"})
+        for (const bool all : {false, true}) {
+            const Planned planned("probe " + point + " { println(" +
+                                  (all ? "register(\"rbx\")" : "1") + ") }");
+            ASSERT_TRUE(planned.plan) << planned.errors();
+            EXPECT_EQ(planned.site().mechanism, all ? Mechanism::Ftrace : Mechanism::Djprobe)
+                << point;
+            EXPECT_FALSE(planned.site().forced);
+        }
     const Planned by("probe kernel.function(\"with_site\") { println(1) }",
                      forced(Mechanism::Kprobe));
     ASSERT_TRUE(by.plan) << by.errors();

@@ -248,8 +248,8 @@ inline const Files& files() {
 
 struct Planned {
     explicit Planned(const std::string& script, const ProbeOptions& options = {},
-                     const std::string& library = "", const SemanticsOptions& meaning = {})
-        : images(files().path()), analysis(script, meaning, library) {
+                     const std::string& library = "", const SemanticsOptions& semantics = {})
+        : images(files().path()), analysis(script, semantics, library) {
         EXPECT_TRUE(analysis.program) << analysis.errors();
         if (analysis.program)
             plan = resolve_probes(*analysis.program, images, options, analysis.diagnostics);

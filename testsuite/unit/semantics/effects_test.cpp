@@ -140,6 +140,8 @@ TEST(SemanticsEffects, OfWhatTheHitHas) {
     EXPECT_EQ(effects_of("probe kernel.function(\"f\").return { x = @entry(@kregister(5)) }"),
               "fails calls")
         << "read at the entry";
+    EXPECT_EQ(effects_of("probe kernel.function(\"f\").return if (@kregister(5)) { next }"),
+              "fails calls argument-registers");
     EXPECT_EQ(effects_of("probe kernel.function(\"f\").return { x = @entry(@kregister(0)) }"),
               "fails calls registers");
     EXPECT_EQ(effects_of("function rdi() { return @kregister(5) } "

@@ -411,8 +411,9 @@ TEST_F(SessionTest, TimesComeFromMomentsOfTheSession) {
     EXPECT_GT(TimesOutput::seen[0], 1u) << "the module's own clock alone tells no rate";
 }
 
-// What is written behind the last sweep lies between two moments all the same: behind all moments,
-// the rate since the module was loaded would count, which this one makes far too high.
+// Records written after the last sweep still lie between two moments. After the last moment, times
+// would be extrapolated by the rate since the module was loaded, which this test makes far too
+// high.
 TEST_F(SessionTest, TimesOfTheLastRecordsComeFromAMomentBehindThem) {
     options.outputs.requests = {{&times_kind, ""}};
     exit_at_once();
@@ -427,6 +428,7 @@ TEST_F(SessionTest, TimesOfTheLastRecordsComeFromAMomentBehindThem) {
         while (__atomic_load_n(&module.ring_page(0).tail, __ATOMIC_ACQUIRE) == 0 &&
                std::chrono::steady_clock::now() < limit)
             std::this_thread::yield();
+        EXPECT_NE(__atomic_load_n(&module.ring_page(0).tail, __ATOMIC_ACQUIRE), 0u);
         std::this_thread::sleep_for(std::chrono::microseconds(200));
         written = read_clock();
         module.write(0, written.cycles, FakeModule::number(8));
