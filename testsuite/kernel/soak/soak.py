@@ -7,7 +7,7 @@ and readers are killed.
 
 A round loads each module once in each way: with a reader that ends, with one that is killed, without a reader, as a
 flight recorder that is read; in an order that the round's number determines. Prints problems, and at the end the
-number of sessions.
+number of sessions; what is done at present on the standard error.
 """
 import glob
 import os
@@ -108,6 +108,8 @@ def main():
             if offline:
                 with open(ONLINE, "w") as file:
                     file.write("0")
+            # A guest that says nothing for minutes is given up.
+            print(f"{sessions}: {way.__name__}, {name}{', on one processor' if offline else ''}", file=sys.stderr, flush=True)
             way(path, name, draw)
             sessions += 1
             if offline:
