@@ -34,6 +34,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, HERE)
 import run as tables  # noqa: E402
 
+sys.path.append(os.path.join(ROOT, "testsuite/kernel"))  # behind the folder whose run.py is meant above
 SPECIFICATION = importlib.util.spec_from_file_location("kernel_cases", os.path.join(ROOT, "testsuite/kernel/run.py"))
 kernel_cases = importlib.util.module_from_spec(SPECIFICATION)
 SPECIFICATION.loader.exec_module(kernel_cases)
