@@ -122,9 +122,9 @@ struct Effects {
     bool strings = false;  // needs string scratch memory
     bool calls_runtime = false;
     bool can_exit = false;
-    bool registers = false; // needs registers that pass no arguments, or changes some
+    bool registers = false;          // needs registers that pass no arguments, or changes some
     bool argument_registers = false; // reads some that pass arguments by number, not in @entry
-    bool embedded = false;  // runs embedded C
+    bool embedded = false;           // runs embedded C
 };
 
 struct Block;

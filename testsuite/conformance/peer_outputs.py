@@ -134,7 +134,8 @@ class Outputs:
 def run_options(options):
     """Returns the script's options that a module receives when it is run, parsed like a shell does."""
     given = list(options[:options.index("--")] if "--" in options else options)
-    return shlex.join(given[at + i] for at in range(len(given) - 1) if given[at] in ("-c", "-x") for i in (0, 1))
+    words = [given[at + i] for at in range(len(given) - 1) if given[at] in ("-c", "-x") for i in (0, 1)]
+    return shlex.join(words + [given[at + 1] for at in range(len(given) - 1) if given[at] == "-G"])
 
 
 def _output_of(console, name):

@@ -57,7 +57,7 @@ CHANGES = [
            "if (!size)\n\t\t\treturn false;", "if (!size)\n\t\t\treturn true;", ["kernel.recorder-open-record.6.1"]),
     Change("an NMI adds to the statistic that it interrupted", "runtime/globals/globals.c",
            "if (djs_in_nmi())\n\t\tcopy += statistic->stride;\n\tepoch",
-           "if (djs_in_nmi() && !copy)\n\t\tcopy += statistic->stride;\n\tepoch", ["kernel.safety-nmi.6.1"]),
+           "if (djs_in_nmi() && !copy)\n\t\tcopy += statistic->stride;\n\tepoch", ["unit_runtime:StatisticInNmi.*", "kernel.safety-nmi.6.1"]),
     Change("task_ppid is the task's own process", "tapsets/task.stp",
            "return task_pid(task_parent(task))", "return task_pid(task)", ["kernel.task-values.6.1"]),
     Change("task_nice is one too high", "runtime/context/process.c",
@@ -78,7 +78,7 @@ CHANGES = [
            "builder_.CreateStore(builder_.CreateSub(nesting, script_.u32(1)), nesting_at);",
            "Value failed = builder_.CreateIsNotNull(load_field(offsetof(djs_ctx, error), script_.types.pointer, \"error\"));\n"
            "        builder_.CreateStore(builder_.CreateSelect(failed, nesting, builder_.CreateSub(nesting, script_.u32(1))), nesting_at);",
-           ["conformance.beside"]),
+           ["conformance.statements"]),
     Change("the hash of array keys is constant", "runtime/map/keys.h",
            "return (u32)(djs_map_spread(hash) >> 32);", "return (u32)(djs_map_spread(map->front.seed) >> 32);", ["unit_runtime:*Chain*"]),
 ]

@@ -8,8 +8,8 @@
 
 #include "linux/other_unistd.h"
 
-#define __NR_compat_kexec_file_load (-1)
-#define __NR_compat_pselect7	    (-1)
+#define __NR_compat_kexec_file_load 65536
+#define __NR_compat_pselect7	    65536
 
 /* The kernel's own name is the value: one that it lacks is an error where it is used. */
 /* clang-format off */
