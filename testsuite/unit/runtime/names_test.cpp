@@ -41,6 +41,13 @@ TEST_F(NamesOfNumbers, OfErrorsAreTheSystems) {
     }
     for (const s64 none : {s64{0}, INT64_MAX, INT64_MIN, INT64_MIN + 1, s64{1} << 32})
         EXPECT_EQ(error(none), "") << none;
+    // Those that stay in the kernel, in its own order; 520 is none.
+    EXPECT_EQ(error(-512), "ERESTARTSYS");
+    EXPECT_EQ(error(519), "ENOPARAM");
+    EXPECT_EQ(error(520), "");
+    EXPECT_EQ(error(521), "EBADHANDLE");
+    EXPECT_EQ(error(-530), "ERECALLCONFLICT");
+    EXPECT_EQ(error(531), "");
     djs_script.string_bytes = 16;
     EXPECT_EQ(error(131), "ENOTRECOVERABLE"); // 15 characters
 }
