@@ -14,7 +14,6 @@ namespace djstap::codegen {
 
 using arch::argument_registers;
 
-// How a body accesses the registers at the hit of its probe.
 // Which of the kernel's registers a handler has.
 enum class KernelRegisters {
     Saved, // all, in ctx->regs
@@ -22,6 +21,7 @@ enum class KernelRegisters {
     Gone,  // none: the function that was called directly has returned
 };
 
+// How a body accesses the registers at the hit of its probe.
 struct HitContext {
     // Returns the value of a register at the probed place. Null function: there are none (begin,
     // timers).

@@ -31,8 +31,8 @@ bool is_gone(const Image& image, uint64_t address);
 inline constexpr const char* gone = "it is initialization code, which the kernel frees after boot";
 
 // For the entry of the function at `entry`. `forced`: only that mechanism. `all_registers`: the
-// handler needs some that a direct call does not save. `symbol`: its name,
-// which is all that is known if addresses are hidden.
+// handler needs some that a direct call does not save. `symbol`: the
+// function's name, which is all that is known if addresses are hidden.
 MechanismChoice choose_for_entry(const Image& image, uint64_t entry,
                                  std::optional<Mechanism> forced, bool all_registers,
                                  std::string_view symbol = {});
