@@ -405,14 +405,8 @@ void compute_effects(Program& program, uint64_t max_statements) {
             found.writes.insert(other.writes.begin(), other.writes.end());
             join(found.effects, other.effects);
         }
-        const Effects& now = found.effects;
         return reads != found.reads.size() || writes != found.writes.size() ||
-               before.prints != now.prints || before.can_fail != now.can_fail ||
-               before.loops != now.loops || before.walks != now.walks ||
-               before.strings != now.strings || before.calls_runtime != now.calls_runtime ||
-               before.can_exit != now.can_exit || before.registers != now.registers ||
-               before.argument_registers != now.argument_registers ||
-               before.embedded != now.embedded;
+               before != found.effects;
     };
     for (bool changed = true; changed;) {
         changed = false;

@@ -125,6 +125,8 @@ struct Effects {
     bool registers = false;          // needs registers that pass no arguments, or changes some
     bool argument_registers = false; // reads some that pass arguments by number, not in @entry
     bool embedded = false;           // runs embedded C
+
+    bool operator==(const Effects&) const = default;
 };
 
 struct Block;
