@@ -21,7 +21,7 @@ class Check {
 
     void body(program::Block& block) {
         has_register_ = false;
-        program::walk_expressions(block, [this](program::Expression& node) { expression(node); });
+        expressions(block);
         program::walk_statements(block, [this](program::Statement& node) {
             if (node.kind == StatementKind::EmbeddedStatement)
                 refuse("C code", node.range);
@@ -34,11 +34,10 @@ class Check {
         in_program_ = !without_variables_;
         body(*probe.body);
         for (const auto& value : probe.entry_values) // the body only refers to them
-            program::walk_expressions(*value, [&](program::Expression& node) { expression(node); });
+            expressions(*value);
         in_program_ = false;
         if (probe.condition)
-            program::walk_expressions(*probe.condition,
-                                      [&](program::Expression& node) { expression(node); });
+            expressions(*probe.condition);
         without_variables_ = false;
     }
     void expression(const program::Expression& node) {
@@ -68,6 +67,10 @@ class Check {
     }
 
   private:
+    // Of a block or an expression.
+    template <typename Node> void expressions(Node& root) {
+        program::walk_expressions(root, [this](program::Expression& node) { expression(node); });
+    }
     // In a probe of a program's function, what names no file is the program's; <…> is a header.
     bool is_of_program(const program::TargetValue& node) const {
         using Base = program::TargetValue::Base;
