@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
 #include "remains_for_test.h"
+#include "place_below.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,17 +16,8 @@ void (*test_remains_asleep)(void);
 static const char* kernels_folder;
 static long microseconds;
 
-/* Returns the place of one of the kernel's files, in memory that is used again. */
-static const char* place_of(const char* path) {
-    static char place[512];
-
-    if (snprintf(place, sizeof place, "%s%s", kernels_folder, path) >= (int)sizeof place)
-        abort();
-    return place;
-}
-
 static int open_of_kernel(const char* path, int flags) {
-    const int file = open(place_of(path), flags);
+    const int file = open(place_below(kernels_folder, path), flags);
 
     test_remains_open += file >= 0;
     return file;
@@ -37,7 +29,7 @@ static int close_of_kernel(int file) {
 }
 
 static DIR* open_folder_of_kernel(const char* path) {
-    DIR* const folder = opendir(place_of(path));
+    DIR* const folder = opendir(place_below(kernels_folder, path));
 
     test_remains_open += folder != NULL;
     return folder;
@@ -49,7 +41,7 @@ static int close_folder_of_kernel(DIR* folder) {
 }
 
 static FILE* open_stream_of_kernel(const char* path, const char* how) {
-    FILE* const stream = fopen(place_of(path), how);
+    FILE* const stream = fopen(place_below(kernels_folder, path), how);
 
     test_remains_open += stream != NULL;
     return stream;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
 #include "setup_for_test.h"
+#include "place_below.h"
 
 #include "guest/agent/agent.h"
 
@@ -48,15 +49,6 @@ static int __attribute__((format(printf, 1, 2))) step(const char* format, ...) {
     test_setup_refusals--;
     errno = test_setup_error;
     return -1;
-}
-
-/* Returns the place of one of the guest's paths, in a static buffer. */
-static const char* place_of(const char* path) {
-    static char place[1024];
-
-    if (snprintf(place, sizeof place, "%s%s", root, path) >= (int)sizeof place)
-        abort();
-    return place;
 }
 
 static const char* or_dash(const char* given) {
@@ -122,15 +114,15 @@ static int wait_for_events(const struct pollfd* events) {
 }
 
 static int make_folders_of_guest(const char* path) {
-    return make_folders(place_of(path));
+    return make_folders(place_below(root, path));
 }
 
 #define mount(source, where, type, flags, data) mount_here(source, where, type, flags, data)
 #define chdir(path) enter_folder(path)
 #define chroot(path) change_root(path)
-#define mkdir(path, mode) mkdir(place_of(path), mode)
-#define access(path, how) access(place_of(path), how)
-#define symlink(to, path) symlink(to, place_of(path))
+#define mkdir(path, mode) mkdir(place_below(root, path), mode)
+#define access(path, how) access(place_below(root, path), how)
+#define symlink(to, path) symlink(to, place_below(root, path))
 #define make_folders(path) make_folders_of_guest(path)
 #define uname(name) name_kernel(name)
 #define socket(family, type, protocol) open_socket()
