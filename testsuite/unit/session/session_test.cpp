@@ -424,11 +424,13 @@ TEST_F(SessionTest, TimesOfTheLastRecordsComeFromAMomentBehindThem) {
     module.on_stop = [&] {
         // Another thread reads meanwhile. It rests for a millisecond once it has taken this.
         module.write(0, loaded.cycles, FakeModule::number(7));
+        const auto taken = [&] {
+            return __atomic_load_n(&module.ring_page(0).tail, __ATOMIC_ACQUIRE) != 0;
+        };
         const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (__atomic_load_n(&module.ring_page(0).tail, __ATOMIC_ACQUIRE) == 0 &&
-               std::chrono::steady_clock::now() < limit)
+        while (!taken() && std::chrono::steady_clock::now() < limit)
             std::this_thread::yield();
-        EXPECT_NE(__atomic_load_n(&module.ring_page(0).tail, __ATOMIC_ACQUIRE), 0u);
+        EXPECT_TRUE(taken());
         std::this_thread::sleep_for(std::chrono::microseconds(200));
         written = read_clock();
         module.write(0, written.cycles, FakeModule::number(8));
