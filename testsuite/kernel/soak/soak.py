@@ -92,8 +92,15 @@ def switch_processor(draw):
         time.sleep(draw.random() / 2)
 
 
+def attached():
+    """What scripts have attached and listed at present, the one that runs this program included."""
+    return {line for path in ("/sys/kernel/debug/kprobes/list", "/sys/kernel/debug/tracing/enabled_functions")
+            for line in open(path)} | set(glob.glob("/proc/djstap*")) | set(glob.glob("/proc/systemtap/*"))
+
+
 def main():
     rounds, modules = int(sys.argv[1]), sys.argv[2:]
+    before = attached()
     load = [subprocess.Popen(["sh", "-c", each], start_new_session=True) for each in LOAD]
     load.append(subprocess.Popen([sys.executable, "-c", PACKETS], start_new_session=True))
     sessions = 0
@@ -120,9 +127,7 @@ def main():
     for each in load:
         os.killpg(each.pid, signal.SIGKILL)
         each.wait()
-    left = [line for path in ("/sys/kernel/debug/kprobes/list", "/sys/kernel/debug/tracing/enabled_functions")
-            for line in open(path)] + glob.glob("/proc/djstap*") + glob.glob("/proc/systemtap/*")
-    print("left:", "".join(left) or "nothing")
+    print("left:", "\n".join(each.rstrip() for each in sorted(attached() - before)) or "nothing")
     print(f"{sessions} sessions")
 
 
