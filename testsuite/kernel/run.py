@@ -241,7 +241,9 @@ class Runner:
         if self.parallel:
             add_words(environment, "DJSTAP_QEMU_ARGUMENTS", PARALLEL)
         environment["KERNEL_FOLDER"] = kernel_folder_in(environment, self.kernel)
-        environment["PATH"] = os.path.dirname(self.djstap) + ":" + environment.get("PATH", "")
+        # A python3 found by its name may be a script that searches for one, in dozens of processes.
+        environment["PATH"] = ":".join([os.path.dirname(self.djstap), os.path.dirname(sys.executable),
+                                        environment.get("PATH", "")])
 
         def execute(command):
             return run_whole(command, self.timeout, environment, folder)
