@@ -202,7 +202,8 @@ uint32_t short_text_bytes(const ScriptModule& script, const program::Call& call)
 bool LeanRecorder::possible(const ScriptModule& script) {
     constexpr std::array wanted{"djs_cpu.head", "djs_cpu.limit", "djs_cpu.data", "djs_cpu.mask"};
     if (!script.kernel.offset ||
-        (!script.kernel.injected && !script.kernel.offset("preempt_count")))
+        (!script.kernel.injected &&
+         !(script.kernel.offset("preempt_count") && script.kernel.offset("preempt_count_bytes"))))
         return false;
     return std::all_of(wanted.begin(), wanted.end(),
                        [&](const char* name) { return script.kernel.offset(name).has_value(); });

@@ -230,8 +230,8 @@ TEST(Needs, OfWhatAKernelDoesNotTell) {
     };
     const std::string read = "preempt_mask_interrupt", count = "preempt_count",
                       task = "current_task";
-    const std::set<std::string> ring{count, "djs_cpu.head", "djs_cpu.limit", "djs_cpu.data",
-                                     "djs_cpu.mask"};
+    const std::set<std::string> ring{count,           "preempt_count_bytes", "djs_cpu.head",
+                                     "djs_cpu.limit", "djs_cpu.data",        "djs_cpu.mask"};
     const std::set<std::string> process{count, read, task, "task_struct.mm",
                                         "task_struct.pagefault_disabled"};
     const auto both = [](std::set<std::string> some, const std::set<std::string>& more) {
@@ -267,8 +267,6 @@ TEST(Needs, OfWhatAKernelDoesNotTell) {
     text += "global c, one = 1, names\nprobe end { println(c, names[\"x\"]) }";
     test::Analysis analysis(text, {.guru = true});
     for (const auto& [offset, where] : kernel_offsets()) {
-        if (offset == "preempt_count_bytes") // a kernel that tells the count tells them
-            continue;
         KernelScript script;
         script.options.optimization = 1;
         script.offsets.erase(offset);
