@@ -17,10 +17,8 @@ constexpr size_t shown_columns = 160;
 std::string excerpt(SourceRange range, const SourceManager& sources) {
     LineColumn at = sources.position(range);
     std::string line(sources.line(range.file, at.line));
-    size_t column = at.column - 1;
+    size_t column = std::min<size_t>(at.column - 1, line.size());
     size_t width = std::max<size_t>(1, range.end > range.begin ? range.end - range.begin : 1);
-    if (column > line.size())
-        column = line.size();
     width = std::min(width, std::max<size_t>(1, line.size() - column));
     if (line.size() > shown_columns) {
         size_t first = column > shown_columns / 2 ? column - shown_columns / 2 : 0;

@@ -369,6 +369,24 @@ probe end { println(a, b, c) }
     EXPECT_EQ(number("c"), string_bytes);
 }
 
+// A global variable's macros end with the code that declares it: other code may mean another one of
+// the same name.
+TEST_F(CodeInC, MacrosOfGlobalsEndWithTheirCode) {
+    for (const char* code :
+         {"function f:long() %{ /* pragma:read:n */ STAP_RETVALUE = STAP_GLOBAL_GET_n(); %}\n"
+          "probe timer.s(1) { println(f()) }",
+          "probe timer.s(1) { println(%{ /* pragma:read:n */ STAP_GLOBAL_GET_n() %}) }",
+          "probe timer.s(1) { %{ /* pragma:read:n */ (void)STAP_GLOBAL_GET_n(); %} }"}) {
+        const auto object = script_.compile("global n = 1\n" + std::string(code));
+        ASSERT_TRUE(object) << code;
+        const std::string& c = object->c_source;
+        const size_t defined = c.find("#define STAP_GLOBAL_GET_n("),
+                     used = c.find("STAP_GLOBAL_GET_n()"),
+                     undefined = c.find("#undef STAP_GLOBAL_GET_n\n");
+        EXPECT_TRUE(defined < used && used < undefined && undefined != std::string::npos) << c;
+    }
+}
+
 TEST_F(CodeInC, AVersionMayBeOneNumber) {
     script_.version = "5";
     load("function version:long() %{ STAP_RETVALUE = STAP_COMPAT_VERSION; %}\n"

@@ -129,6 +129,24 @@ TEST(ReturnPlaces, DoNotOverlapTheEntrys) {
     EXPECT_EQ(filled.places(), "e7 0: 2 5; 7: 1.r7");
 }
 
+// Nor what is patched behind them: xor (2), xor (2), xor (2) and ret (1).
+TEST(ReturnPlaces, DoNotOverlapWhatIsBehind) {
+    const std::string text =
+        function("f", "xor %ecx, %ecx\n xor %edx, %edx\n xor %eax, %eax\n ret") + last;
+    Placing alone(text);
+    alone.probe_return("f");
+    alone.place();
+    EXPECT_EQ(alone.places(), "2: 2 2 1.r7");
+    Placing placing(text);
+    PatchedPlace other;
+    other.address = placing.address("f") + 4;
+    placing.image.places.push_back(other);
+    placing.probe_return("f");
+    placing.place();
+    EXPECT_EQ(placing.refusal(), "the function ends before the jump would");
+    EXPECT_EQ(placing.places(), "4:");
+}
+
 // Five bytes behind the entry's beginning is where the next jump may begin.
 TEST(ReturnPlaces, MayBeginWhereTheEntrysJumpEnds) {
     Placing placing(function("f", "mov $2, %ecx\n mov $1, %eax\n ret") + last);

@@ -65,6 +65,24 @@ TEST(Texts, OfEachLength) {
     }
 }
 
+// A choice between two literals selects the one that is copied if they have the same number of
+// words.
+TEST(Texts, ChosenOfLiteralsOfEachLength) {
+    const std::vector<size_t> lengths{0, 7, 8, 15, 16, 62, 63, 64, 100};
+    std::string script = "global on = 1, off = 0\nprobe begin {\n", expected;
+    for (const size_t one : lengths)
+        for (const size_t other : lengths)
+            for (const bool first : {true, false}) {
+                const std::string yes(one, 'y'), no(other, 'n');
+                script += "s = sprintf(\"%0110d\", on); s = " + std::string(first ? "on" : "off") +
+                          " ? \"" + yes + "\" : \"" + no + "\"; println(s)\n";
+                expected += (first ? yes : no) + "\n";
+            }
+    CodegenOptions options;
+    options.limits.MAXACTION = options.limits.MAXACTION_INTERRUPTIBLE = 100000;
+    EXPECT_EQ(printed_by(script + "}", 0, options), expected);
+}
+
 // Formats are C's.
 TEST(Texts, NumbersAreFormattedAsByC) {
     const std::vector<const char*> formats{

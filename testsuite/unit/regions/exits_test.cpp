@@ -88,6 +88,9 @@ TEST(Exits, JumpsToTheNextFunctionAreNoneIntoThisOne) {
     EXPECT_EQ(exits_of_f(code_of_f("xor %ecx, %ecx\n lea 1(%rdi), %rax\n ret",
                                    "\n.type g, @function\ng: sub $1, %edi\n jne g\n ret\n")),
               "6:2+5");
+    EXPECT_EQ(exits_of_f(code_of_f("xor %ecx, %ecx\n lea 1(%rdi), %rax\n ret",
+                                   "\n.type g, @function\ng: jmp *%rax\n")),
+              "6:2+5");
 }
 
 TEST(Exits, PartsThatWereSplitOffReturnForTheFunction) {

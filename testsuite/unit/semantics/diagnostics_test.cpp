@@ -117,6 +117,10 @@ const std::vector<Case>& cases() {
          "it is declared as an array here"},
         {"missing-key", "global a probe begin { a[1] = 2; println(a[*]) }",
          "'*' does not select a single element", "allowed in foreach, delete and 'in'"},
+        {"key-count", "global s probe begin { s[1] <<< 1; s <<< 2; println(@count(s[1])) }",
+         "'s' is used without a key here", "", "it is used with 1 key here"},
+        {"key-count", "global s probe begin { s[1] <<< 1; println(@count(s)) }",
+         "'s' is used without a key here", "", "it is used with 1 key here"},
         // statistics
         {"statistic-value", "global s probe begin { s <<< 1; print(s) }",
          "'s' is a statistic, not a single value", "@count(s)"},
