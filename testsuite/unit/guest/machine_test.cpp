@@ -462,6 +462,12 @@ TEST_F(Facts, AreAskedFor) {
     EXPECT_EQ(kept()["kallsyms"], "abc");
 }
 
+TEST_F(Facts, WithoutSymbolsAreAskedForAgain) {
+    ASSERT_TRUE(dump(fact("notes", "n") + frame('d', "")));
+    EXPECT_TRUE(dump(fact("kallsyms", "abc") + frame('d', "")));
+    EXPECT_EQ(kept()["kallsyms"], "abc");
+}
+
 TEST_F(Facts, ThatAreThereAreNotAskedForAgain) {
     ASSERT_TRUE(dump(fact("kallsyms", "abc") + frame('d', "")));
     EXPECT_TRUE(dump(fact("kallsyms", "other") + frame('d', "")));
