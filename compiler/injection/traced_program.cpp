@@ -263,7 +263,6 @@ void TracedProgram::resume() {
         return_held();
     if (attached_ && held_details_ && held_details_->si_signo == held_)
         ptrace(PTRACE_SETSIGINFO, caller_, nullptr, &*held_details_);
-    held_details_.reset();
     send_stop();
     for (const auto& [thread, signal] : stopped_)
         ptrace(PTRACE_DETACH, thread, nullptr,
