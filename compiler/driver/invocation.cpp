@@ -55,7 +55,7 @@ std::optional<Result<KernelFiles>> settle_guest(Options& options) {
     return files;
 }
 
-// Without debug symbols, a guest's kernel provides its own tables. A System.map alone tells no types.
+// Without debug symbols, a guest's kernel provides its own tables. A System.map tells no types.
 Status ask_the_guest(KernelFiles& files) {
     if (!files.vmlinux.empty() || (!files.kallsyms.empty() && !files.btf.empty()))
         return Done{};
