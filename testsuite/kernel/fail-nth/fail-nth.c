@@ -248,13 +248,30 @@ static enum outcome try_once(int n, int* errors) {
     return IN_THE_MODULE;
 }
 
+/* Returns how many allocations the kernel makes before it reads the module's parameters: with an
+ * invalid one it goes no further. Those are left alone, because the kernel warns when its jump
+ * labels get no memory. */
+static int count_before_parameters(void) {
+    enum { MANY = 1 << 20 };
+    int left = 0;
+
+    for (int i = 0; i < 2; i++) { // the first one also reads the file
+        fail_next(MANY);
+        if (!syscall(SYS_finit_module, image, "ring_kb=none", 0))
+            fail("loading the module with an invalid parameter");
+        left = read_number(faults);
+        fail_next(0);
+    }
+    return MANY - left;
+}
+
 static int by_name(const void* a, const void* b) {
     return strcmp(a, b);
 }
 
 int main(int count, char** words) {
     char all[512] = "";
-    int n, failed = 0, errors = 0, low = 1, high = 1;
+    int n, failed = 0, errors = 0, low = 1, high, step;
     const char* begin;
 
     if (count < 2)
@@ -281,9 +298,11 @@ int main(int count, char** words) {
     }
     look(before);
     without_counts(before);
+    if (!is_refusing)
+        low += count_before_parameters();
     /* Finds where the module's own code begins. */
-    while (try_once(high, &errors) == BEFORE_THE_MODULE)
-        low = high + 1, high *= 2;
+    for (high = low, step = 1; try_once(high, &errors) == BEFORE_THE_MODULE; step *= 2)
+        low = high + 1, high += step;
     while (low < high) {
         int middle = low + (high - low) / 2;
 
