@@ -170,9 +170,9 @@ static u32 who_runs(void)
 
 static DJS_HANDLER_CODE void vote(struct account *account, u32 owner, u64 time)
 {
-	if (account->voting)
+	if (READ_ONCE(account->voting))
 		return;
-	account->voting = 1;
+	WRITE_ONCE(account->voting, 1);
 	barrier();
 	if (account->suspect == owner) {
 		account->votes += time;
@@ -183,7 +183,7 @@ static DJS_HANDLER_CODE void vote(struct account *account, u32 owner, u64 time)
 		account->votes = time - account->votes;
 	}
 	barrier();
-	account->voting = 0;
+	WRITE_ONCE(account->voting, 0);
 }
 
 /*
@@ -194,7 +194,7 @@ DJS_HANDLER_CODE bool djs_overload_begin(void)
 {
 	struct account *account = this_cpu_ptr(&accounts);
 
-	if (account->since || !djs_script.overload_percent)
+	if (READ_ONCE(account->since) || !djs_script.overload_percent)
 		return false;
 	WRITE_ONCE(account->since, djs_cycles() | 1);
 	return true;
@@ -216,7 +216,7 @@ static void judge(struct sampler *sampler, struct account *account)
 {
 	u32 percent = sampler->in_handlers * 100 / max(sampler->time, 1ull);
 
-	account->voting = 1;
+	WRITE_ONCE(account->voting, 1);
 	barrier();
 	if (percent >= djs_script.overload_percent && account->votes &&
 	    atomic_cmpxchg(&overloading, SEEN_NOBODY, account->suspect) == SEEN_NOBODY) {
@@ -225,7 +225,7 @@ static void judge(struct sampler *sampler, struct account *account)
 	}
 	account->votes = 0;
 	barrier();
-	account->voting = 0;
+	WRITE_ONCE(account->voting, 0);
 	sampler->samples = 0;
 	sampler->time = 0;
 	sampler->in_handlers = 0;
