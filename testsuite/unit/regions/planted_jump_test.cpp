@@ -61,12 +61,14 @@ void count_step(int) {
     steps = steps + 1;
 }
 
-// Sets or clears the flag that makes the processor trap behind each instruction.
+// Sets or clears the flag that makes the processor trap behind each instruction. Below the stack
+// pointer are variables of this function, which calls nothing (the red zone).
 __attribute__((noinline)) void step(bool on) {
     uint64_t flags = 0;
-    asm volatile("pushfq; popq %0" : "=r"(flags));
+    asm volatile("leaq -128(%%rsp), %%rsp; pushfq; popq %0; leaq 128(%%rsp), %%rsp" : "=r"(flags));
     flags = on ? flags | 0x100 : flags & ~uint64_t{0x100};
-    asm volatile("pushq %0; popfq" ::"r"(flags) : "cc");
+    asm volatile("leaq -128(%%rsp), %%rsp; pushq %0; popfq; leaq 128(%%rsp), %%rsp" ::"r"(flags)
+                 : "cc");
 }
 
 __attribute__((noinline)) int run_steps(Function function, int n, int m) {
