@@ -36,7 +36,7 @@ static void deferred_run(struct irq_work *work)
 {
 	struct deferred *entry = container_of(work, struct deferred, work);
 	struct djs_ctx *ctx = this_cpu_read(djs_cpu.contexts) + djs_level();
-	bool was_free = !ctx->busy;
+	bool was_free = !READ_ONCE(ctx->busy);
 
 	if (was_free) {
 		WRITE_ONCE(ctx->handler, NULL);

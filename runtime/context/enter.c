@@ -217,7 +217,7 @@ static noinline DJS_HANDLER_CODE struct djs_ctx *enter_slow(const struct djs_han
 
 	if (handler->flags & READ_ONCE(djs_gate) & ~DJS_HANDLER_IRQS_OFF)
 		goto out;
-	if (ctx->busy) {
+	if (READ_ONCE(ctx->busy)) {
 		this_cpu_inc(djs_cpu.skipped_busy);
 		goto out;
 	}
@@ -242,7 +242,8 @@ DJS_HANDLER_CODE struct djs_ctx *djs_enter(const struct djs_handler *handler,
 	if (unlikely(interrupt || !djs_stack_is_ample()))
 		return enter_slow(handler, site);
 	ctx = this_cpu_read(djs_cpu.contexts);
-	stop = ctx->busy | (handler->flags & READ_ONCE(djs_gate));
+	/* An interrupt in between that takes the same context has given it back. */
+	stop = data_race(ctx->busy) | (handler->flags & READ_ONCE(djs_gate));
 	if (stop) {
 		if (likely(stop == DJS_HANDLER_IRQS_OFF))
 			return enter_locked(handler, site, ctx);

@@ -39,6 +39,8 @@ typedef int64_t s64;
 /* Accesses to memory that others may read or change at the same time. */
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value)	__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
+/* Whatever it yields is right; the compiler may still combine it with other accesses. */
+#define data_race(access)	(access)
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 #endif
