@@ -21,6 +21,7 @@ A case is a text file of fields, `name: value`, or `name:` with an indented bloc
                             on newer ones, and what runs on a series on its kernel with PREEMPT_RT
     not-on-sanitized: why   it does not hold there: it is skipped, and the reason printed
     not-on-races: why       the same
+    not-on-debug: why       the same, on both of these
     not-in-forms: why       the same, with --handler-forms
     not-on-rt: why          the same, on the kernels with PREEMPT_RT
     not-on-newer: why       the same, on the kernels that are newer than those above
@@ -77,7 +78,7 @@ import outcomes  # noqa: E402
 
 KERNELS = ["6.1", "6.12"]
 DEBUG_KERNELS = ["sanitized", "races"]
-FIELDS = {"not-on-sanitized", "not-on-races", "not-on-rt", "not-on-newer", "not-in-forms",
+FIELDS = {"not-on-sanitized", "not-on-races", "not-on-debug", "not-on-rt", "not-on-newer", "not-in-forms",
           "title", "description", "keywords", "script", "file", "prepare", "options", "command", "run", "status",
           "output", "errors", "kernels", "kernel-arguments", "failing", "killed", "ends", "nightly", "nightly-on", "preemptible", "parallel", "seeds"}
 OTHER_RUNS = ("nightly", "preemptible", "parallel", "seeds")
@@ -149,6 +150,8 @@ def debug_kernels_of(fields):
 def reason_to_skip(fields, kernel):
     """Returns why a case does not hold on this kernel; None if it does."""
     kinds = [kernel]
+    if kernel in DEBUG_KERNELS:
+        kinds.append("debug")
     if kernel.endswith("-rt"):
         kinds.append("rt")
     if kernel.removesuffix("-rt") not in KERNELS + DEBUG_KERNELS:
