@@ -10,14 +10,16 @@ namespace djstap {
 
 namespace {
 
-// How a kernel begins a report of a problem of its own.
-constexpr std::array<std::string_view, 24> signs{
+// How a kernel begins a report of a problem of its own. "WARNING: " alone is none: kernels also say
+// so of a configuration that they find unsafe.
+constexpr auto signs = std::to_array<std::string_view>({
     "BUG: ",
     "BUG kmalloc", // and other slabs: from SLUB's debugging
     "kernel BUG at",
     "Oops: ",
     " [#1] ", // die() prints this for any exception
     "WARNING: CPU:",
+    ", CPU#", // WARN() of Linux 7.3: "WARNING: FILE:LINE at FUNCTION, CPU#0: COMMAND/PID"
     "WARNING: possible",   // lockdep: … circular locking dependency detected
     "WARNING: suspicious", // RCU usage
     "WARNING: bad unlock",
@@ -25,6 +27,12 @@ constexpr std::array<std::string_view, 24> signs{
     "WARNING: held lock freed",
     "WARNING: lock held when returning",
     "WARNING: Nested lock",
+    "trying to register non-static key", // lockdep, which is off from then on
+    "WARNING: can't access ",            // and the next ones: a stack that cannot be unwound
+    "WARNING: kernel stack ",
+    "WARNING: missing ",
+    "WARNING: stack ",
+    "WARNING: unknown ",
     "unreferenced object ",      // kmemleak's reports, as printed by the guest's agent
     "left behind by a module, ", // as printed by the guest's agent, too
     "general protection fault",
@@ -34,9 +42,10 @@ constexpr std::array<std::string_view, 24> signs{
     "KASAN: ",
     "ODEBUG: ",
     "detected stall",
+    "detected expedited stall",
     "self-detected stall",
     "blocked for more than",
-};
+});
 
 // A kernel with KCSAN has data races of its own, some of them intentional: only those of a module
 // are reported, which the line names in brackets after its function.

@@ -207,8 +207,22 @@ TEST(KernelLog, ComplaintsAreFoundWithWhatFollows) {
           "WARNING: possible recursive locking detected", "WARNING: suspicious RCU usage",
           "BUG: sleeping function called from invalid context at mm/slab.h:1",
           "ODEBUG: free active", "unreferenced object 0xffff888001234560 (size 64):",
-          "BUG: KCSAN: data-race in vfs_read / djs_enter [m]", "BUG: KCSAN: data-race in f [m]"})
+          "BUG: KCSAN: data-race in vfs_read / djs_enter [m]", "BUG: KCSAN: data-race in f [m]",
+          // As Linux 7.3 says it, with and without the place.
+          "WARNING: kernel/a.c:1 at f+0x1/0x2, CPU#0: sh/1", "WARNING: at f+0x1/0x2, CPU#0: sh/1",
+          "INFO: trying to register non-static key.",
+          "WARNING: stack going in the wrong direction? at f+0x1",
+          "WARNING: stack recursion on stack type 2", "WARNING: can't access registers at f+0x1",
+          "WARNING: missing R10 value at f+0x1",
+          "WARNING: unknown .orc_unwind entry type 3 at f+0x1",
+          "WARNING: unknown SP base reg 3 at f+0x1",
+          "rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: {"})
         EXPECT_EQ(complaints(std::string("fine\n") + said), said);
+    // What kernels say of a configuration.
+    for (const char* said : {"WARNING: Unprivileged eBPF is enabled with eIBRS+LFENCE mitigation",
+                             "WARNING: BIOS bug: CPU MTRRs don't cover all of memory",
+                             "WARNING: 'bootconfig' found on the kernel command line"})
+        EXPECT_EQ(complaints(said), "");
     // A race without a module is the kernel's own.
     EXPECT_EQ(complaints("[1] BUG: KCSAN: data-race in tick_sched_timer / tick_do_update"), "");
     std::string long_log = "WARNING: CPU: 0 PID: 1\n";
