@@ -25,6 +25,9 @@ static s64 test_exchange(s64* place, s64 old, s64 value) {
 #undef cmpxchg
 #define cmpxchg test_exchange
 
+volatile u64 test_random_number;
+#define get_random_u64() (test_random_number++)
+
 #include "globals/globals.c"
 
 int test_locks_take(const struct djs_handler* handler, int nmi) {

@@ -21,6 +21,9 @@ extern void (*volatile test_before_exchange)(s64* place);
 int test_locks_take(const struct djs_handler* handler, int nmi);
 void test_locks_release(const struct djs_handler* handler);
 
+/* The next number that is drawn at random; the one after that is greater by one. */
+extern volatile u64 test_random_number;
+
 /* The available memory, and what djs_allocate() allocates from it. */
 extern volatile long test_pages_available;
 void* test_allocate(u64 bytes);

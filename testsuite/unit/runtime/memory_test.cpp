@@ -6,11 +6,13 @@
 #include "include/map.h"
 #include "userspace/userspace.h"
 
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace {
@@ -69,6 +71,28 @@ class Memory : public testing::Test {
 };
 
 } // namespace
+
+// Of two arrays, and when the script is loaded again.
+TEST_F(Memory, EachArrayHashesByNumbersOfItsOwn) {
+    djs_map* other = nullptr;
+    std::array<djs_map_use, 2> uses{map_use_, map_use_};
+    uses[1].map = &other;
+    script_.maps = uses.data();
+    script_.map_count = 2;
+    std::set<u64> seeds, factors;
+    for (int loads = 0; loads < 2; loads++) {
+        test_random_number = 7 + 2 * loads;
+        ASSERT_EQ(load(), 0);
+        for (djs_map* map : {map_, other}) {
+            const auto* front = reinterpret_cast<const djs_map_front*>(map); // its first member
+            seeds.insert(front->seed);
+            factors.insert(front->factor);
+        }
+        djs_user_unload();
+    }
+    EXPECT_EQ(seeds.size(), 4U);
+    EXPECT_EQ(factors.size(), 4U);
+}
 
 TEST_F(Memory, WhicheverAllocationFailsTheScriptDoesNotBegin) {
     long allocations = 0;
