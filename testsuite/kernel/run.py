@@ -82,7 +82,7 @@ FIELDS = {"not-on-sanitized", "not-on-races", "not-on-debug", "not-on-rt", "not-
           "title", "description", "keywords", "script", "file", "prepare", "options", "command", "run", "status",
           "output", "errors", "kernels", "kernel-arguments", "failing", "killed", "ends", "nightly", "nightly-on", "preemptible", "parallel", "seeds"}
 OTHER_RUNS = ("nightly", "preemptible", "parallel", "seeds")
-TIMEOUT = 300 if not os.environ.get("DJSTAP_LONG") else 3000
+TIMEOUT = 600 if not os.environ.get("DJSTAP_LONG") else 3000
 PARALLEL = "-smp 4 -accel tcg,thread=multi"
 DEBUG_ARGUMENTS = {"sanitized": "", "races": "kcsan.early_enable=1"}
 PASSED, FAILED, EMULATORS_FAULT, SKIPPED = 0, 1, 2, 77
