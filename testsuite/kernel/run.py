@@ -89,6 +89,8 @@ PASSED, FAILED, EMULATORS_FAULT, SKIPPED = 0, 1, 2, 77
 PATIENCE = 6  # the factor by which a debug kernel may be slower
 DEBUG_MEMORY = "1G"  # for its guests: an eighth of it describes what may be accessed
 TRIES = 3  # if the emulator is to blame
+# Of a module that a session leaves behind, which its kernel then looks less closely at (agent/remains.c).
+STAYS = re.compile(r"stays loaded|cannot be unloaded")
 
 
 def read_case(path):
@@ -337,6 +339,8 @@ class Runner:
             expected = expected_lines(self.fields["errors"])
             if not matching.fits(expected, errors):
                 problems.append(matching.difference(expected, errors, "errors"))
+        elif stays := next((line for line in errors if STAYS.search(line)), None):
+            problems.append(f"a module is left behind: {stays}")
         for problem in problems:
             print(f"FAILED {name}: {problem}")
         if problems:
