@@ -68,7 +68,7 @@ BEGIN = """\
 
 What works on which of Debian's kernels for x86-64. `testsuite/kernel/table.py` writes this page from runs of kernel cases in guests;
 `scripts/kernels SERIES` fetches a kernel. Names with `-rt` are kernels with PREEMPT_RT, others are the kernels for clouds.
-`scripts/test` runs the kernel cases on 6.1, 6.12 or both, `scripts/test --nightly` all of them on both, and on 7.3 one with a probe of each mechanism.
+`scripts/test` runs the kernel cases on 6.1, 6.12 or both, `scripts/test --nightly` all of them on both, and on 7.3 one with a probe of each mechanism and one with a warning.
 
 """
 MEANING = """\
