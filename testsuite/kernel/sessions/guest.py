@@ -6,7 +6,8 @@
 
 Each module runs a command that makes CALLS calls, and once more in a way that the seed determines: with a reader that ends, with one
 that is killed, without one, as a flight recorder. Prints what is wrong: a reader that a signal ends, a module that stays loaded, calls
-that are counted twice, and calls that are missing although nothing says so. At the end it prints how many sessions there were.
+that are counted twice, and calls that are missing although nothing says so. At the end it prints how many sessions there were, and in how
+many each call was counted.
 """
 import os
 import random
@@ -44,7 +45,7 @@ def made_all_calls():
 
 
 def command(path, name, counter):
-    """Returns what is wrong with a session during which CALLS calls are made."""
+    """Returns what is wrong with a session during which CALLS calls are made, and whether each was counted."""
     if os.path.exists(STATUS):
         os.remove(STATUS)
     with tempfile.TemporaryFile() as output:
@@ -55,14 +56,14 @@ def command(path, name, counter):
     errors = done.stderr.decode(errors="replace")
     told = f"{name}: status {done.returncode}, calls {counted}\n{errors[:2000]}"
     if done.returncode not in FINE:
-        return told
+        return told, False
     with open(path.removesuffix(".ko") + ".stp", encoding="utf-8") as script:
         may_end = "exit()" in script.read() or REASONS.search(errors) or not made_all_calls()
     if not counted:
-        return "" if may_end else told
+        return "" if may_end else told, False
     missing = CALLS - int(counted[-1])
     skipped = sum(map(int, SKIPPED.findall(errors)))
-    return told if missing < 0 or (missing > skipped and not may_end) else ""
+    return told if missing < 0 or (missing > skipped and not may_end) else "", missing == 0
 
 
 def main():
@@ -71,11 +72,13 @@ def main():
     busy = f"while :; do {program} sum 3 deep 20 shape many fork 2 thread 2 jump 2; done >/dev/null 2>&1 </dev/null"
     load = [subprocess.Popen(["nice", "-n", "15", "sh", "-c", each], start_new_session=True) for each in draw.sample(soak.LOAD[1:] + [busy], 2)]
     load.append(subprocess.Popen([sys.executable, "-c", soak.PACKETS], start_new_session=True))
-    sessions, beside = 0, None
+    sessions, exact, beside = 0, 0, None
     for path in modules:
         print(name_of(path), file=sys.stderr, flush=True)
         name = name_of(path)
-        if problem := command(path, name, counter):
+        problem, is_exact = command(path, name, counter)
+        exact += is_exact
+        if problem:
             print(problem, flush=True)
         soak.gone(name)
         other, way = draw.choice(modules), draw.choice(["reader", "killed", "alone", "recorder"])
@@ -99,7 +102,7 @@ def main():
     for each in load:
         os.killpg(each.pid, signal.SIGKILL)
         each.wait()
-    print(f"{sessions} sessions")
+    print(f"{sessions} sessions, {exact} exact")
 
 
 if __name__ == "__main__":
