@@ -41,9 +41,8 @@ constexpr auto signs = std::to_array<std::string_view>({
     "UBSAN: ",
     "KASAN: ",
     "ODEBUG: ",
-    "detected stall",
+    "detected stall", // also "self-detected stall"
     "detected expedited stall",
-    "self-detected stall",
     "blocked for more than",
 });
 
