@@ -123,7 +123,7 @@ def read_case(path):
     if "output" not in fields:
         raise ValueError(f"{path}: a field 'output' is needed")
     if re.search(r"DJSTAP_KERNEL_ARGUMENTS=[^$\n]*$", fields.get("run", ""), re.MULTILINE):
-        raise ValueError(f"{path}: with preempt=full or kaslr it would run without: it sets DJSTAP_KERNEL_ARGUMENTS without what that is")
+        raise ValueError(f"{path}: it replaces DJSTAP_KERNEL_ARGUMENTS, and loses preempt=full or kaslr with it")
     if "failing" in fields and "run" not in fields:
         raise ValueError(f"{path}: 'failing' is for 'run'; a case of one djstap has a 'status'")
     return fields
