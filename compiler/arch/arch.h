@@ -129,6 +129,11 @@ bool runs_without_exceptions(std::string_view symbol);
 // True if the function is entered by one task and left by another.
 bool is_between_tasks(std::string_view symbol);
 
+// True if the function may be left without returning by a task that goes on: exchanged return
+// addresses are kept in the order of calls, and a function that called it would return to where it
+// should have returned. A part that the compiler split off counts as its function.
+bool is_left_without_return(std::string_view symbol);
+
 // True if the symbol names code that control enters otherwise than by a call: there is no return
 // address where a function has one. By its name, for images that do not tell functions from labels;
 // a function with an fentry site may have the same name in another kernel.

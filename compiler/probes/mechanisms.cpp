@@ -68,6 +68,8 @@ std::optional<MechanismChoice> refuse_return(const Image& image, uint64_t entry,
         }
         if (arch::is_between_tasks(name))
             return refuse_any("it returns in another task than it was called in");
+        if (arch::is_left_without_return(name))
+            return refuse_any("it may be left without returning, by a task that goes on");
     }
     if (image.has_addresses() && image.fentry_site(entry))
         return std::nullopt;

@@ -96,6 +96,10 @@ bool is_between_tasks(std::string_view) {
     return false;
 }
 
+bool is_left_without_return(std::string_view) {
+    return false;
+}
+
 bool is_uncalled(std::string_view) {
     return false;
 }

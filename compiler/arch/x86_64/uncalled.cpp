@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Code of the kernel where a breakpoint or an exchanged return address is fatal although the kernel
-// itself does not forbid it: what control enters otherwise than by a call, and what the function
-// tracers call before they notice that they were called by themselves.
+// itself does not forbid it: what control enters otherwise than by a call, or leaves otherwise than
+// by a return, and what the function tracers call before they notice that they were called by
+// themselves.
 #include "arch/arch.h"
 #include "arch/x86_64/symbol_names.h"
 
@@ -16,6 +17,53 @@ namespace {
 const std::unordered_set<std::string_view> between_tasks{
     "__switch_to_asm",
     "__switch_to",
+};
+
+// Functions in which the kernel's state is saved for later: when the machine wakes up, or is
+// restored from its image, the same task goes on behind the assembler code that called them
+// (do_suspend_lowlevel, swsusp_arch_suspend). These are what runs, by the calls in vmlinux 6.1 and
+// 6.12, from there to the write that sends the machine to sleep, and what the processor may still
+// do until it stops: it waits for being awake. In the other case it is what copies the memory,
+// where the compiler leaves functions of it. x86_acpi_suspend_lowlevel pauses the function_graph
+// tracer for the same reason. bpf_throw (6.7) leaves the functions that a BPF program has called.
+const std::unordered_set<std::string_view> left_without_return{
+    "x86_acpi_enter_sleep_state",
+    "acpi_enter_sleep_state",
+    "acpi_hw_sleep_dispatch",
+    "acpi_hw_legacy_sleep",
+    "acpi_hw_extended_sleep",
+    "acpi_os_enter_sleep",
+    "acpi_os_prepare_sleep",
+    "acpi_os_prepare_extended_sleep",
+    "tboot_sleep",
+    "tboot_extended_sleep",
+    "acpi_hw_write_pm1_control",
+    "acpi_hw_register_write",
+    "acpi_hw_write",
+    "acpi_hw_write_port",
+    "acpi_write",
+    "acpi_os_write_port",
+    "acpi_os_write_memory",
+    // The wait.
+    "acpi_read_bit_register",
+    "acpi_hw_get_bit_register_info",
+    "acpi_hw_register_read",
+    "acpi_hw_read_multiple",
+    "acpi_hw_read",
+    "acpi_hw_read_port",
+    "acpi_hw_validate_io_request",
+    "acpi_hw_validate_register",
+    "acpi_hw_get_access_bit_width",
+    "acpi_read",
+    "acpi_os_read_port",
+    "acpi_os_read_memory",
+    // The copy.
+    "swsusp_save",
+    "copy_data_pages",
+    "copy_data_page",
+    "safe_copy_page",
+    "do_copy_page",
+    "bpf_throw",
 };
 
 // Assembler code outside the sections that the kernel blacklists: reached by a jump, by a return
@@ -118,6 +166,10 @@ constexpr std::string_view tracer_beginnings[] = {
 
 bool is_between_tasks(std::string_view symbol) {
     return between_tasks.contains(symbol);
+}
+
+bool is_left_without_return(std::string_view symbol) {
+    return left_without_return.contains(whole_of(symbol));
 }
 
 bool is_uncalled(std::string_view symbol) {

@@ -148,6 +148,8 @@ TEST_F(Choices, ReturnsAreOfFunctionsThatAreCalled) {
     EXPECT_EQ(exit("with_site.cold", safe),
               "!!it is a part of 'with_site' that the compiler split off: nothing calls it");
     EXPECT_EQ(exit("__switch_to_asm", safe), "!!it returns in another task than it was called in");
+    EXPECT_EQ(told(choose_for_return(*kernel, at("with_site"), safe, {}, "swsusp_save"), 0),
+              "!!it may be left without returning, by a task that goes on");
     EXPECT_EQ(exit("a_label", safe),
               "!!it is not a function, but assembler code that is not only called");
     EXPECT_EQ(exit("loops", safe), "kretprobe 0 - no fentry site");
