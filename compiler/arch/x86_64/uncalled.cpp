@@ -63,6 +63,7 @@ const std::unordered_set<std::string_view> left_without_return{
     "copy_data_page",
     "safe_copy_page",
     "do_copy_page",
+    // An exception of BPF's.
     "bpf_throw",
 };
 
